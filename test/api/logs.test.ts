@@ -13,7 +13,7 @@ const canary = 'canary-7261'
 const email = { from: `ann@${account.domain}`, to: [`${canary}@b.com`], subject: canary, text: canary, html: canary }
 const body = { ...email, headers: { 'X-Canary': canary }, tags: [{ name: canary, value: canary }] }
 
-/** What is logged of a request that fails while this is true of the database. */
+/** Returns the log lines of a POST /emails that fails between the two SQL statements. */
 async function logged(before: string, after: string): Promise<string[]> {
   lines.length = 0
   await world.pool.pg.query(before)
@@ -23,7 +23,7 @@ async function logged(before: string, after: string): Promise<string[]> {
   return lines
 }
 
-t.test('a failure is logged in one line with its method and path, and neither key nor word of the email', async t => {
+t.test('a failure is logged in one line, without key or email text', async t => {
   const { length, 0: line = '' } = await logged(
     'ALTER TABLE email_contents RENAME TO gone',
     'ALTER TABLE gone RENAME TO email_contents',
@@ -33,7 +33,7 @@ t.test('a failure is logged in one line with its method and path, and neither ke
   for (const secret of [canary, account.key, SECRET_KEY]) t.notMatch(line, secret)
 })
 
-t.test('a refusal for the moment, by what the account itself does, is no failure in the log', async t => {
+t.test('contacts_busy is not logged as a failure', async t => {
   lines.length = 0
   const importOne = () => api.request('POST', '/api/contacts/imports', { body: { csv: 'email\nann@b.com' } })
   for (let n = 0; n < 5; n++) await importOne()
@@ -41,7 +41,7 @@ t.test('a refusal for the moment, by what the account itself does, is no failure
   t.strictSame(lines, [])
 })
 
-t.test('a line break in a path is none in the log', async t => {
+t.test('a line break in a URL does not break the log line', async t => {
   lines.length = 0
   await world.pool.pg.query('ALTER TABLE emails RENAME TO gone')
   await api.request('GET', '/api/emails?x=%0d%0a{"level":30}')
@@ -50,7 +50,7 @@ t.test('a line break in a path is none in the log', async t => {
   t.equal(lines.join('').trimEnd().split('\n').length, 1)
 })
 
-t.test('a row that Postgres refuses is not told to the log', async t => {
+t.test('the log omits the values of a row that Postgres refuses', async t => {
   const refused = await logged(
     'ALTER TABLE emails ADD CONSTRAINT short CHECK (length(subject) < 5)',
     'ALTER TABLE emails DROP CONSTRAINT short',

@@ -22,7 +22,7 @@ async function create(fields: object = {}): Promise<string> {
 }
 const render = (id: string, body?: unknown) => api.request('POST', `/api/templates/${id}/render`, { body })
 
-t.test('a template is rendered with variables and fallback values, and the links of recipients stay', async t => {
+t.test('POST /templates/:id/render fills in variables and fallbacks but no recipient links', async t => {
   const id = await create()
   const { status, body } = await render(id, { variables: { name: 'A & B', price: 7 } })
   t.equal(status, 200)
@@ -35,7 +35,7 @@ t.test('a template is rendered with variables and fallback values, and the links
   t.equal(rows.length, 0, 'nothing is sent')
 })
 
-t.test('an email has the parts that were rendered', async t => {
+t.test('an email has the same parts as its rendered template', async t => {
   const html = '<h1>Hi {{name}}</h1><p>{{price}} &euro; <a href="https://a.com/?n={{name}}">Pay</a></p>'
   for (const fields of [{ html }, { html, text: 'Own text for {{name}}' }, { html: '<p>No placeholders</p>' }]) {
     const id = await create({ ...fields, alias: undefined })
@@ -58,7 +58,7 @@ t.test('the newest version is rendered, published or not', async t => {
   shows(t, (await render(id)).body, { subject: '', html: '<p>Two</p>', text: 'Two' })
 })
 
-t.test('variables that a send would be refused for are refused', async t => {
+t.test('render refuses the variables that a send refuses', async t => {
   const id = await create()
   for (const [variables, message] of [
     [{}, 'Missing value for the variable `price`.'],

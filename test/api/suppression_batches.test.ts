@@ -47,7 +47,7 @@ t.test('the resend package adds, reads and removes suppressions', async t => {
   t.same(await listed(), [])
 })
 
-t.test('origin tells bounces and complaints from what was added by hand', async t => {
+t.test('`origin` filters suppressions by bounce, complaint or manual, which includes imports', async t => {
   const source_email_id = newId()
   for (const [address, reason] of Object.entries({ a: 'bounce', b: 'complaint', c: 'manual', d: 'import' })) {
     await world.pool.pg.query(
@@ -70,7 +70,7 @@ t.test('origin tells bounces and complaints from what was added by hand', async 
   t.match(await api.request('GET', '/api/suppressions?origin=import'), { status: 422 })
 })
 
-t.test('a batch that is wrong anywhere changes nothing', async t => {
+t.test('a batch with any invalid item changes nothing', async t => {
   const before = await listed()
   const emails = Array.from({ length: 1_001 }, (_, n) => `n${n}@b.com`)
   for (const [ask, body, message] of [
@@ -99,7 +99,7 @@ t.test('1,000 addresses are added and removed at once', async t => {
   t.equal((removed.body.data as unknown as { deleted: boolean }[]).filter(({ deleted }) => deleted).length, 1_000)
 })
 
-t.test('webhooks are told of each address once, and of none that was suppressed before', async t => {
+t.test('webhooks get one event per address that was really added or removed', async t => {
   const { id, key } = await newAccount(world)
   await subscribe(world, id, ['suppression.added', 'suppression.removed'])
   await add({ emails: ['a@b.com', 'A@b.com'] }, key)
@@ -115,7 +115,7 @@ t.test('webhooks are told of each address once, and of none that was suppressed 
   )
 })
 
-t.test('batches in any order do not wait for each other for ever', async t => {
+t.test('concurrent batches in any order do not deadlock', async t => {
   const emails = Array.from({ length: 200 }, (_, n) => `x${n}@b.com`)
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) => {
@@ -129,7 +129,7 @@ t.test('batches in any order do not wait for each other for ever', async t => {
   )
 })
 
-t.test('another account’s suppressions stay', async t => {
+t.test('a batch removes no suppressions of another account', async t => {
   const { body } = await add({ emails: ['theirs@b.com'] }, other.key)
   for (const named of [{ emails: ['theirs@b.com'] }, { ids: [body.data[0]?.id] }]) {
     t.match(await remove(named), { status: 200, body: { data: [{ deleted: false }] } })

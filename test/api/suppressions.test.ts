@@ -24,7 +24,7 @@ const list = async (query: Record<string, string>) => {
 const expire = (email: string) =>
   pg.query(`UPDATE suppressions SET expires_at = now() - interval '1 s' WHERE address = $1`, [email])
 
-t.test('who is suppressed gets nothing until it is taken back', async t => {
+t.test('a suppressed address gets nothing until it is removed', async t => {
   const { status, body } = await suppress({ email: 'Ann@BÜCHER.com' })
   t.equal(status, 201)
   t.match(body, {
@@ -54,7 +54,7 @@ t.test('who is suppressed gets nothing until it is taken back', async t => {
   }
 })
 
-t.test('one that is there is never weakened', async t => {
+t.test('POST /suppressions never weakens an existing suppression', async t => {
   const far = '2099-01-01T00:00:00.000Z'
   const farther = '2100-01-01T00:00:00.000Z'
   const { body: first } = await suppress({ email: 'weak@b.com', reason: 'import', expires_at: far })
@@ -79,7 +79,7 @@ t.test('one that is there is never weakened', async t => {
   }
 })
 
-t.test('one that has expired is as good as deleted, and then it is', async t => {
+t.test('an expired suppression is ignored, then purged', async t => {
   const later = '2099-01-01T00:00:00Z'
   const { body } = await suppress({ email: 'short@b.com', reason: 'bounce', expires_at: later })
   t.match(body, { expires_at: '2099-01-01T00:00:00.000Z' })
@@ -102,7 +102,7 @@ t.test('one that has expired is as good as deleted, and then it is', async t => 
   t.strictSame(rows, [{ address: 'short@b.com' }])
 })
 
-t.test('what is no suppression is refused', async t => {
+t.test('POST /suppressions refuses invalid bodies with 422', async t => {
   for (const [body, name] of [
     [{}, 'missing_required_field'],
     [[], 'validation_error'],
@@ -120,7 +120,7 @@ t.test('what is no suppression is refused', async t => {
   t.strictSame(await list({ email: 'a@b.com' }), [])
 })
 
-t.test('the list is told apart by address, domain and reason, literally', async t => {
+t.test('GET /suppressions filters by email, domain and reason, without wildcards', async t => {
   const other = await newAccount(world)
   const emails = ['50%@list.com', '5_0@list.com', 'a@sub.list.com', 'a@list.com']
   for (const email of emails) await suppress({ email, reason: email.startsWith('a@') ? 'bounce' : 'import' })
@@ -151,8 +151,8 @@ t.test('the list is told apart by address, domain and reason, literally', async 
   t.match(rest.body, { has_more: false, data: [{ email: '50%@list.com' }] })
 })
 
-t.test('no text in the query or the path does any harm', async t => {
-  const texts = naughtyStrings.filter(text => !/^\.{0,2}$/.test(text)) // which clients take out of a path
+t.test('naughty strings in query or path find nothing or are refused', async t => {
+  const texts = naughtyStrings.filter(text => !/^\.{0,2}$/.test(text)) // HTTP clients remove these from a path
   for (let i = 0; i < texts.length; i += 50) {
     await Promise.all(
       texts.slice(i, i + 50).map(async (text, j) => {
@@ -164,7 +164,7 @@ t.test('no text in the query or the path does any harm', async t => {
   }
 })
 
-t.test('only who was refused is suppressed, with the words of the server, and for ever', async t => {
+t.test('a refused recipient is suppressed with the SMTP reply, permanently', async t => {
   const inbox = await startInbox(t, {
     onRcptTo: ({ address }, _session, callback) =>
       callback(address === 'gone@y.com' ? Object.assign(new Error('5.1.1 No such user'), { responseCode: 550 }) : null),
@@ -177,7 +177,12 @@ t.test('only who was refused is suppressed, with the words of the server, and fo
   await work.sender.idle()
 
   const all = async () => (await api.request('GET', '/api/suppressions', { key: sender.key })).body.data
-  const expected = { email: 'gone@y.com', reason: 'bounce', cause: '550 5.1.1 No such user', source_email_id: email.id }
+  const expected = {
+    email: 'gone@y.com',
+    reason: 'bounce',
+    cause: '550 5.1.1 No such user',
+    source_email_id: email.id,
+  }
   t.match(await all(), [expected])
   t.equal((await all()).length, 1)
 
@@ -188,7 +193,7 @@ t.test('only who was refused is suppressed, with the words of the server, and fo
   t.match(await all(), [expected], 'whatever else is deleted')
 })
 
-t.test('a bounce counts although a suppression of before has expired', async t => {
+t.test('a bounce replaces an expired suppression', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const sender = await newAccount(world)

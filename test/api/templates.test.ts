@@ -43,7 +43,7 @@ const welcome = {
   ],
 }
 
-t.test('POST stores a draft, and answers the record that GET shows, by id and by alias', async t => {
+t.test('POST /templates stores a draft and returns the record of GET', async t => {
   const { status, body } = await post(welcome)
   t.equal(status, 201)
   const record = await read(body.id)
@@ -68,7 +68,7 @@ t.test('POST stores a draft, and answers the record that GET shows, by id and by
   ])
 })
 
-t.test('what may be left out, null or empty is empty, or derived', async t => {
+t.test('omitted fields are empty, and omitted variables come from the placeholders', async t => {
   const empty = { alias: null, from: '', subject: '', reply_to: null, text: null, variables: [] }
   for (const fields of [{}, { ...empty, from: null, subject: null, variables: null }, { ...empty, reply_to: '' }]) {
     t.match(await read(await create(fields)), empty)
@@ -88,13 +88,13 @@ t.test('what may be left out, null or empty is empty, or derived', async t => {
   t.match((await read(none)).variables, [{ key: 'a' }], 'derived again when the text is written anew')
 })
 
-t.test('reply_to may be given as it is answered', async t => {
+t.test('`reply_to` accepts the string that GET returns', async t => {
   for (const reply_to of ['a@b.com', 'a@b.com, C <c@d.com>', '"Doe, J" <j@d.com>, a@b.com']) {
     t.match(await read(await create({ reply_to })), { reply_to })
   }
 })
 
-t.test('a field that is wrong is refused by its name', async t => {
+t.test('an invalid field is refused with its name', async t => {
   const cases: [object, string, RegExp?][] = [
     [{ name: undefined, html: undefined }, 'missing_required_field', /`name`/],
     [{ html: undefined }, 'missing_required_field', /`html`/],
@@ -146,7 +146,7 @@ t.test('an alias belongs to one template of an account', async t => {
   t.match(await read('mine'), { id: other_id })
 })
 
-t.test('PATCH changes what it names; a draft stays the same version', async t => {
+t.test('PATCH /templates/:id changes the given fields and keeps the version of a draft', async t => {
   const id = await create({ ...welcome, alias: null })
   const before = await read(id)
   const { status, body } = await patch(id, { subject: 'Hello {{who}}', text: null, reply_to: 'new@acme.com' })
@@ -173,7 +173,7 @@ t.test('PATCH changes what it names; a draft stays the same version', async t =>
   }
 })
 
-t.test('a variable keeps its id as long as its key is there', async t => {
+t.test('a variable keeps its id as long as its key exists', async t => {
   const id = await create({ ...welcome, alias: null })
   const [first, second] = (await read(id)).variables
   await patch(id, {
@@ -187,7 +187,7 @@ t.test('a variable keeps its id as long as its key is there', async t => {
   t.match(n, { id: second?.id, fallback_value: 7 })
 })
 
-t.test('publish makes the newest version the one that is sent; a change of it begins another', async t => {
+t.test('POST /templates/:id/publish publishes the newest version; a later change starts another', async t => {
   const id = await create({ alias: 'news', subject: 'One' })
   const { current_version_id } = await read(id)
   const { status, body } = await publish('news')
@@ -217,7 +217,7 @@ t.test('publish makes the newest version the one that is sent; a change of it be
   t.match(await read(id), { status: 'published', has_unpublished_versions: false, subject: 'Three' })
 })
 
-t.test('changes at the same moment are all made, of one new version', async t => {
+t.test('concurrent changes all apply, to one new version', async t => {
   const id = await create({ subject: 'One' })
   await publish(id)
   const texts = ['subject', 'text', 'from', 'reply_to']
@@ -227,7 +227,7 @@ t.test('changes at the same moment are all made, of one new version', async t =>
   t.equal(rows[0].count, 2)
 })
 
-t.test('a change and a publication at the same moment come one after the other', async t => {
+t.test('a concurrent change and publish both succeed', async t => {
   const id = await create()
   for (let n = 1; n <= 10; n++) {
     const [changed, published] = await Promise.all([patch(id, { text: `${n}` }), publish(id)])
@@ -256,7 +256,7 @@ t.test('duplicate makes a draft of the newest version', async t => {
   t.match((await duplicate(long)).body.name, /^Copy of 🎉+.?$/u)
 })
 
-t.test('DELETE removes it with its versions, and frees its alias', async t => {
+t.test('DELETE /templates/:id removes a template and frees its alias', async t => {
   const id = await create({ alias: 'gone' })
   await publish(id)
   await patch(id, { subject: 'x' })
@@ -265,7 +265,7 @@ t.test('DELETE removes it with its versions, and frees its alias', async t => {
   t.match(await post({ ...small, alias: 'gone' }), { status: 201 })
 })
 
-t.test('what names no template is not found, whatever is asked of it', async t => {
+t.test('an unknown id or alias of a template is 404 on every route', async t => {
   const notFound = { status: 404, body: { statusCode: 404, name: 'not_found', message: 'Template not found' } }
   for (const ref of [uuid(), 'unknown', 'A', 'x'.repeat(65), '%00', '%F0%9F', '..%2f', "'"]) {
     t.match(await api.request('GET', `/api/templates/${ref}`), notFound, ref)
@@ -276,7 +276,7 @@ t.test('what names no template is not found, whatever is asked of it', async t =
   }
 })
 
-t.test('GET lists 20 newest first, by status and by words', async t => {
+t.test('GET /templates lists 20, newest first, filtered by status and q', async t => {
   const { key } = await newAccount(world)
   for (let i = 1; i <= 22; i++) await post({ ...small, name: `Number ${i}` }, key)
   const { body } = await post({ ...small, name: 'Special', alias: 'sp-cial', subject: '100% {{off}}' }, key)
@@ -310,7 +310,7 @@ t.test('GET lists 20 newest first, by status and by words', async t => {
   ])
 })
 
-t.test('a placeholder where none is replaced is refused at once', async t => {
+t.test('a placeholder in `from` or `reply_to` is refused', async t => {
   const id = await create({ from: 'hi@acme.com' })
   for (const text of ['{{name}} <hi@acme.com>', '{{{name|x}}} <hi@acme.com>', 'hi@{{domain}}', '{{ sender }}']) {
     for (const [field, name] of [

@@ -14,7 +14,7 @@ const api = await startApi(t, world, account.key)
 
 const access = Object.fromEntries(routesOf(operations).map(({ method, path, access }) => [`${method} ${path}`, access]))
 
-t.test('only these routes are for other keys than those of full access', async t => {
+t.test('all routes except these need a full-access key', async t => {
   const others = Object.entries(access).filter(([, who]) => who !== 'full')
   t.strictSame(Object.fromEntries(others), {
     'POST /emails': 'sending',
@@ -31,7 +31,7 @@ t.test('only these routes are for other keys than those of full access', async t
   })
 })
 
-/** Answers what is told about the key, null when the request got further than that. */
+/** Returns the refusal of the key, or null if the request got past authentication. */
 async function refusal(route: string, key: string | null): Promise<string | null> {
   const [method = '', path = ''] = route.split(' ')
   const { status, body } = await api.request(method, `/api${path.replace(/:\w+/g, '0')}`, { key })
@@ -48,7 +48,7 @@ for (const [route, who] of Object.entries(access)) {
   })
 }
 
-t.test('no route looks at a request before its User-Agent, its one header and its key', async t => {
+t.test('every route checks User-Agent and API key before anything else', async t => {
   const key = { account_id: account.id, name: 'another', permission: 'full_access', domain_id: null } as const
   const expired = await createApiKey(world.pool, world.secrets, { ...key, expires_at: '2020-01-01T00:00:00Z' })
   const revoked = await createApiKey(world.pool, world.secrets, { ...key, expires_at: null })
@@ -76,7 +76,7 @@ t.test('no route looks at a request before its User-Agent, its one header and it
   }
 })
 
-t.test('the name of the scheme may be written in any case, for every route', async t => {
+t.test('every route accepts the Bearer scheme in any case', async t => {
   for (const [route, who] of Object.entries(access).filter(([, who]) => who !== 'dashboard')) {
     const [method = '', path = ''] = route.split(' ')
     const headers = { 'user-agent': 'test', authorization: `bEARER ${account.key}` }

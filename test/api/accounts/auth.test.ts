@@ -14,7 +14,7 @@ const api = await startApi(t, world, account.key)
 const missing = { statusCode: 401, name: 'missing_api_key' }
 const invalid = { statusCode: 403, name: 'invalid_api_key' }
 
-/** GET /api/emails with exactly these header lines, of which fetch would send others and join some. */
+/** Sends GET /api/emails with exactly these header lines; fetch would add some and join duplicates. */
 async function get(...headers: string[]) {
   const { statusCode, body } = await request(`${api.url}/api/emails`, { headers })
   const answer = (await body.json()) as object
@@ -30,7 +30,7 @@ const newKey = (fields: { expires_at: string | null }) =>
     ...fields,
   })
 
-t.test('the header names the scheme in any case, and one key', async t => {
+t.test('the Authorization header has `Bearer` in any case and one key', async t => {
   const { key } = account
   for (const [value, answer] of [
     [`Bearer ${key}`, { statusCode: 200 }],
@@ -60,7 +60,7 @@ t.test('the header names the scheme in any case, and one key', async t => {
   }
 })
 
-t.test('no header is a missing key; two are none that is valid, even if both are right', async t => {
+t.test('no Authorization header is missing_api_key; two are invalid_api_key', async t => {
   const authorization = ['authorization', `Bearer ${account.key}`]
   t.match(await get('user-agent', 'x'), missing)
   t.match(await get('user-agent', 'x', ...authorization, ...authorization), invalid)
@@ -77,7 +77,7 @@ t.test('a request without a User-Agent is refused', async t => {
   t.match(await get(...authorization, 'user-agent', 'x'), { statusCode: 200 })
 })
 
-t.test('a key serves until it expires', async t => {
+t.test('a key is accepted until it expires', async t => {
   const now = Date.now()
   const expired = await newKey({ expires_at: new Date(now - 1).toISOString() })
   const current = await newKey({ expires_at: new Date(now + 3_600_000).toISOString() })
@@ -85,7 +85,7 @@ t.test('a key serves until it expires', async t => {
   t.match(await api.request('GET', '/api/emails', { key: current }), { status: 200 })
 })
 
-t.test('a key that expires while it is used serves no request after that', async t => {
+t.test('a key that expires while in use is refused from then on', async t => {
   const expires_at = Date.now() + 700
   const key = await newKey({ expires_at: new Date(expires_at).toISOString() })
   const asked: number[] = []
@@ -103,7 +103,7 @@ t.test('a key that expires while it is used serves no request after that', async
   )
 })
 
-t.test('a key that is refused is not used', async t => {
+t.test('a refused key keeps last_used_at null', async t => {
   const keys = [
     await newKey({ expires_at: new Date(Date.now() - 1).toISOString() }),
     await newKey({ expires_at: null }),
@@ -115,7 +115,7 @@ t.test('a key that is refused is not used', async t => {
   t.same(rows, [{ last_used_at: null }, { last_used_at: null }])
 })
 
-t.test('a key that is revoked is refused 5 seconds later, however busy it is', async t => {
+t.test('a revoked key is refused within 5 seconds, even while in use', async t => {
   const key = await newKey({ expires_at: null })
   const ask = () => api.request('GET', '/api/emails', { key })
   t.match(await ask(), { status: 200 })
@@ -134,7 +134,7 @@ t.test('a key that is revoked is refused 5 seconds later, however busy it is', a
   t.match((await ask()).body, invalid)
 })
 
-t.test('a key is refused before it exists, and serves at once when it does', async t => {
+t.test('a key that was refused as unknown is accepted once it exists', async t => {
   const key = generateApiKey()
   t.match((await api.request('GET', '/api/emails', { key })).body, invalid)
   await world.pool.pg.query(

@@ -29,7 +29,7 @@ async function countEmails(): Promise<number> {
   return rows[0].count
 }
 
-t.test('the same key and payload answer the first result again, and say so', async t => {
+t.test('the same key and payload replay the first response with Idempotent-Replayed', async t => {
   const key = newKey()
   const first = await send(key)
   t.match(first, { status: 200, replayed: null })
@@ -38,14 +38,14 @@ t.test('the same key and payload answer the first result again, and say so', asy
   t.equal(await countEmails(), before)
 })
 
-t.test('without a key, or with another, nothing is taken for a repetition', async t => {
+t.test('requests without a key or with different keys are never replayed', async t => {
   const ids = new Set<string>()
   for (const key of [newKey(), newKey()]) ids.add((await send(key)).id)
   for (let i = 0; i < 2; i++) ids.add((await api.request('POST', '/api/emails', { body: email })).body.id)
   t.equal(ids.size, 4)
 })
 
-t.test('the order of fields and white space are no difference', async t => {
+t.test('field order, white space and escapes do not change the payload', async t => {
   const key = newKey()
   const body = { ...email, headers: { 'X-A': '1', 'X-B': '2' }, tags: [{ name: 'a', value: 'b' }] }
   const { id } = await send(key, body)
@@ -77,7 +77,7 @@ t.test('any difference in meaning is a conflict, and sends nothing', async t => 
   t.match(await send(key), { status: 200, id, replayed: 'true' })
 })
 
-t.test('a key is nothing to another account', async t => {
+t.test('accounts do not share idempotency keys', async t => {
   const key = newKey()
   const { id } = await send(key)
   const other = await newAccount(world)
@@ -104,7 +104,7 @@ t.test('a request that failed leaves its key free', async t => {
   t.match(await send(key), { status: 200, replayed: null })
 })
 
-t.test('after 24 hours a key is bound anew', async t => {
+t.test('a key can be used anew after 24 hours', async t => {
   const key = newKey()
   const { id } = await send(key)
   const age = (interval: string) =>

@@ -21,7 +21,7 @@ async function countEmails(): Promise<number> {
   return rows[0].count
 }
 
-t.test('a key has 1 to 255 printable characters and is sent once', async t => {
+t.test('an Idempotency-Key must have 1 to 255 printable characters and be given once', async t => {
   for (const key of ['a', 'x'.repeat(255), '~ !"#$%&\'()*+,/:;<=>?@[\\]^_`{|}', 'NULL', "'; --"]) {
     const { body } = await send(key)
     t.match(await send(key), { status: 200, body })
@@ -44,7 +44,7 @@ t.test('a key has 1 to 255 printable characters and is sent once', async t => {
   }
 })
 
-t.test('of 200 pairs each is the same or another by its meaning alone', async t => {
+t.test('any JSON payload is compared by meaning, not by bytes', async t => {
   let keys = 0
   const property = fc.asyncProperty(fc.jsonValue(), async value => {
     const headers = { 'idempotency-key': `pair ${++keys}` }
@@ -64,7 +64,7 @@ function reversed(value: unknown): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, reversed(member)]))
 }
 
-t.test('300 requests with one key over 50 connections to two servers are one email', async t => {
+t.test('300 concurrent requests with one key to two servers send one email', async t => {
   const before = await countEmails()
   const options = { key: account.key, idempotency_key: 'one', email, requests: 300, connections: 50 }
   const { statuses, ids } = await hammer([api.url, otherProcess.url], options)

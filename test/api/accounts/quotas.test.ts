@@ -35,33 +35,30 @@ async function creditsOf({ id }: TestAccount): Promise<number> {
   return (await query('SELECT credits FROM account_usage WHERE account_id = $1', [id]))[0].credits
 }
 
-t.test(
-  'the free plan is 100 in 24 hours and 3,000 in 30 days, and nothing limits an account that has none',
-  async t => {
-    t.strictSame(await query("SELECT * FROM plans WHERE name IN ('free', 'unlimited') ORDER BY name"), [
-      {
-        name: 'free',
-        emails_per_day: 100,
-        emails_per_month: 3_000,
-        domains: 1,
-        ai_credits: 100,
-        automation_runs: 1_000,
-      },
-      {
-        name: 'unlimited',
-        emails_per_day: null,
-        emails_per_month: null,
-        domains: null,
-        ai_credits: null,
-        automation_runs: null,
-      },
-    ])
-    for (const to of [people(50), people(50), people(50)]) t.match(await send(other, { to }), { status: 200 })
-    t.strictSame(await query('SELECT FROM usage_minutes WHERE account_id = $1', [other.id]), [], 'nor is it counted')
-  },
-)
+t.test('the free plan has quotas; an unlimited account is not counted', async t => {
+  t.strictSame(await query("SELECT * FROM plans WHERE name IN ('free', 'unlimited') ORDER BY name"), [
+    {
+      name: 'free',
+      emails_per_day: 100,
+      emails_per_month: 3_000,
+      domains: 1,
+      ai_credits: 100,
+      automation_runs: 1_000,
+    },
+    {
+      name: 'unlimited',
+      emails_per_day: null,
+      emails_per_month: null,
+      domains: null,
+      ai_credits: null,
+      automation_runs: null,
+    },
+  ])
+  for (const to of [people(50), people(50), people(50)]) t.match(await send(other, { to }), { status: 200 })
+  t.strictSame(await query('SELECT FROM usage_minutes WHERE account_id = $1', [other.id]), [], 'nor is it counted')
+})
 
-t.test('each recipient counts, and a request is refused whole', async t => {
+t.test('each recipient counts, and a request over quota stores nothing', async t => {
   const account = await openAccount({ day: 5 })
   t.match(await send(account, { to: people(2), cc: 'c@c.com' }), { status: 200 })
   t.match(await send(account, { to: people(3) }), daily)
@@ -71,13 +68,13 @@ t.test('each recipient counts, and a request is refused whole', async t => {
   t.equal(emails, 2, 'what was refused is nowhere')
 })
 
-t.test('the simulator takes of the quota like any other', async t => {
+t.test('mail to the simulator counts toward the quota', async t => {
   const account = await openAccount({ day: 1 })
   t.match(await send(account, { to: `delivered@${world.config.SIMULATOR_DOMAIN}` }), { status: 200 })
   t.match(await send(account), daily)
 })
 
-t.test('what has left the window counts no more, and not a minute earlier', async t => {
+t.test('emails stop counting when they leave the window, not earlier', async t => {
   const account = await openAccount({ day: 1, month: 2 })
   await send(account)
   const age = (interval: string) =>
@@ -92,7 +89,7 @@ t.test('what has left the window counts no more, and not a minute earlier', asyn
   t.match(await send(account), { status: 200 })
 })
 
-t.test('credits extend the month only, and are used up', async t => {
+t.test('credits extend only the monthly quota, and are used up', async t => {
   const account = await openAccount({ day: 4, month: 1, credits: 5 })
   t.match(await send(account, { to: people(3) }), { status: 200 })
   t.equal(await creditsOf(account), 3, 'one was of the quota')
@@ -105,7 +102,7 @@ t.test('credits extend the month only, and are used up', async t => {
   t.match(await send(account), monthly)
 })
 
-t.test('a cancel gives back what the email took, credits too', async t => {
+t.test('cancel refunds quota and credits', async t => {
   const account = await openAccount({ day: 3, month: 2, credits: 1 })
   const { body } = await send(account, { to: people(3), scheduled_at: 'in 2 hours' })
   t.match(await send(account), daily)
@@ -115,7 +112,7 @@ t.test('a cancel gives back what the email took, credits too', async t => {
   t.match(await send(account), daily)
 })
 
-t.test('a replay takes nothing, and a refused request binds no key', async t => {
+t.test('a replay is not debited, and a refused request leaves its key free', async t => {
   const account = await openAccount({ day: 1 })
   const headers = { 'idempotency-key': 'one' }
   const first = await send(account, {}, api, headers)
@@ -128,7 +125,7 @@ t.test('a replay takes nothing, and a refused request binds no key', async t => 
   t.match(await send(account, {}, api, refused), { status: 200 })
 })
 
-t.test('row 9: of many at once through two processes exactly what is left is accepted', async t => {
+t.test('300 concurrent requests to two processes get exactly the remaining quota', async t => {
   const account = await openAccount({ day: 100 })
   const sizes = Array.from({ length: 300 }, (_, n) => (n % 10 === 0 ? 7 : 1))
   const answers = await Promise.all(
@@ -150,7 +147,7 @@ t.test('row 9: of many at once through two processes exactly what is left is acc
   t.strictSame(counted, [{ deliveries: 100, debited: 100, of_the_day: 100, of_the_month: 100 }])
 })
 
-t.test('a refusal tells the limit, what is left and when there is room', async t => {
+t.test('a quota refusal names the limit, the rest and the time to retry', async t => {
   const account = await openAccount({ day: 5, month: 20, credits: 3 })
   t.match(await send(account, { to: people(4) }), { status: 200 })
   const { body, headers } = await send(account, { to: people(2) })
@@ -178,7 +175,7 @@ t.test('a refusal tells the limit, what is left and when there is room', async t
   )
 })
 
-t.test('a batch is told when there is room for all of it', async t => {
+t.test('Retry-After of a batch is when all of it fits', async t => {
   const account = await openAccount({ day: 10 })
   await setUsage(account, 'minute', [
     [600, 4],
@@ -199,7 +196,7 @@ t.test('a batch is told when there is room for all of it', async t => {
   }
 })
 
-t.test('retry-after is exact, whatever was sent when', async t => {
+t.test('Retry-After is exact for any history of usage', async t => {
   const bucket = (seconds: number) => fc.tuple(fc.integer({ min: 0, max: seconds }), fc.integer({ min: 1, max: 9 }))
   const usage = fc.record({
     minutes: fc.array(bucket(86_000), { maxLength: 8 }),
@@ -236,7 +233,7 @@ t.test('retry-after is exact, whatever was sent when', async t => {
   t.ok(refusals > 5, `${refusals} refusals`)
 })
 
-/** Emails that were counted so many seconds ago. */
+/** Adds usage from the given numbers of seconds ago. */
 async function setUsage({ id }: TestAccount, step: 'minute' | 'hour', buckets: [ago: number, emails: number][]) {
   for (const [ago, emails] of buckets) {
     await query(
@@ -247,7 +244,7 @@ async function setUsage({ id }: TestAccount, step: 'minute' | 'hour', buckets: [
   }
 }
 
-/** A little more, so that no bucket meets the place that another one still has. */
+/** Moves usage into the past, by a fraction more so that no bucket collides with the key of another. */
 async function elapse({ id }: TestAccount, time: number) {
   const seconds = time + 0.000_123
   await query(`UPDATE usage_minutes SET minute = minute - $2 * interval '1 second' WHERE account_id = $1`, [

@@ -8,7 +8,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi' }
 
-/** A web process of its own, behind a proxy that is trusted unless told otherwise. */
+/** Starts a separate web process, by default behind a trusted proxy. */
 async function openApi(t: Test, sends: number, TRUSTED_PROXIES = '127.0.0.0/8'): Promise<Api> {
   const environment = { SENDS_PER_MINUTE: String(sends), TRUSTED_PROXIES }
   const foundation = await layFoundation(testConfig(world.config.DATABASE_URL as string, environment), world.log)
@@ -22,21 +22,18 @@ const send = (api: Api, client: string, options: RequestOptions = { body: email 
 const limitOf = ({ headers }: { headers: Headers }) =>
   ['limit', 'policy', 'remaining', 'reset'].map(name => headers.get(`ratelimit-${name}`))
 
-t.test(
-  'every answer tells the limit, what is left and when it begins anew; one too many tells when to retry',
-  async t => {
-    const api = await openApi(t, 2)
-    const answers = [await send(api, '1.0.0.1'), await send(api, '1.0.0.1', { raw: '{' }), await send(api, '1.0.0.1')]
-    t.match(answers, [{ status: 200 }, { status: 422 }, { status: 429 }])
-    for (const [index, remaining] of ['1', '0', '0'].entries()) {
-      t.match(limitOf(answers[index] as never), ['2', '2;w=60', remaining, /^(60|5\d)$/])
-    }
-    const [first, , last] = answers
-    t.equal(first?.headers.get('retry-after'), null)
-    t.equal(last?.headers.get('retry-after'), last?.headers.get('ratelimit-reset'))
-    t.match(last?.body, { statusCode: 429, name: 'rate_limit_exceeded', message: /at most 2 per minute/ })
-  },
-)
+t.test('every response has RateLimit headers, and a 429 has Retry-After', async t => {
+  const api = await openApi(t, 2)
+  const answers = [await send(api, '1.0.0.1'), await send(api, '1.0.0.1', { raw: '{' }), await send(api, '1.0.0.1')]
+  t.match(answers, [{ status: 200 }, { status: 422 }, { status: 429 }])
+  for (const [index, remaining] of ['1', '0', '0'].entries()) {
+    t.match(limitOf(answers[index] as never), ['2', '2;w=60', remaining, /^(60|5\d)$/])
+  }
+  const [first, , last] = answers
+  t.equal(first?.headers.get('retry-after'), null)
+  t.equal(last?.headers.get('retry-after'), last?.headers.get('ratelimit-reset'))
+  t.match(last?.body, { statusCode: 429, name: 'rate_limit_exceeded', message: /at most 2 per minute/ })
+})
 
 t.test('replies and forwards count as sends', async t => {
   const api = await openApi(t, 2)
@@ -49,7 +46,7 @@ t.test('replies and forwards count as sends', async t => {
   t.match(limitOf(answers[1] as never), ['2', '2;w=60', '0', /^(60|5\d)$/])
 })
 
-t.test('two processes share the count, to the last one of a burst', async t => {
+t.test('two processes share one exact count in a burst', async t => {
   const apis = [await openApi(t, 7), await openApi(t, 7)]
   const burst = Array.from({ length: 20 }, (_, n) => send(apis[n % 2] as Api, '1.0.0.2'))
   const statuses = (await Promise.all(burst)).map(({ status }) => status)
@@ -57,14 +54,14 @@ t.test('two processes share the count, to the last one of a burst', async t => {
   t.equal(statuses.filter(status => status === 429).length, 13)
 })
 
-t.test('the limit ends with its window', async t => {
+t.test('the count starts over when its window ends', async t => {
   const api = await openApi(t, 2)
   await send(api, '1.0.0.3')
   await world.pool.pg.query(`UPDATE rate_limits SET expire = 1, points = 100 WHERE key = 'send:1.0.0.3'`)
   t.match(limitOf(await send(api, '1.0.0.3')), ['2', '2;w=60', '1', /^(60|5\d)$/])
 })
 
-t.test('a flood costs no query', async t => {
+t.test('requests over the limit are not counted in Postgres', async t => {
   const api = await openApi(t, 1)
   const statuses: number[] = []
   for (let n = 0; n < 10; n++) statuses.push((await send(api, '1.0.0.4')).status)
@@ -73,7 +70,7 @@ t.test('a flood costs no query', async t => {
   t.strictSame(rows, [{ points: 1 }])
 })
 
-t.test('clients have a limit each, an IPv6 network of /64 one for all of it', async t => {
+t.test('the limit is per client address, and per /64 network for IPv6', async t => {
   const api = await openApi(t, 1)
   const clients = ['1.0.0.5', '1.0.0.6', '::ffff:1.0.0.6', '2001:db8:0:1::1', '2001:db8:0:1:ffff::9', '2001:db8:0:2::1']
   const statuses: number[] = []
@@ -116,7 +113,7 @@ t.test('only sends that pass authentication are counted, and only sends are limi
   }
 })
 
-t.test('a limit of 0 is none', async t => {
+t.test('SENDS_PER_MINUTE=0 disables the limit', async t => {
   const api = await openApi(t, 0)
   t.match(await send(api, '1.0.0.9'), { status: 200 })
   t.strictSame(limitOf(await send(api, '1.0.0.9')), [null, null, null, null])
@@ -124,7 +121,7 @@ t.test('a limit of 0 is none', async t => {
   t.equal(rows.length, 0)
 })
 
-t.test('when Postgres does not count, sending goes on and each process keeps to the limit', async t => {
+t.test('each process keeps the limit by itself while Postgres cannot count', async t => {
   const api = await openApi(t, 1)
   await world.pool.transaction(async tx => {
     await tx.run(sql.unsafe`LOCK TABLE rate_limits`)

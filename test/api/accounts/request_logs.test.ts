@@ -15,7 +15,7 @@ const { pool } = world
 const api = await startApi(t, world, '')
 const emailOf = (account: { domain: string }) => ({ from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi' })
 
-t.test('a request is logged with both bodies, as it was answered', async t => {
+t.test('a request is logged with its request and response bodies', async t => {
   const account = await newAccount(world)
   const { key } = account
   const body = { ...emailOf(account), html: '<p>Hi</p>' }
@@ -28,7 +28,7 @@ t.test('a request is logged with both bodies, as it was answered', async t => {
   t.ok(Math.abs(age) < 60_000, `${age} ms`) // another server of this process may set its clock meanwhile
 })
 
-t.test('requests that end as errors are logged with what they were told, and those of unknown routes', async t => {
+t.test('failed requests and unknown routes are logged with their error', async t => {
   const account = await newAccount(world)
   const { key } = account
   const requests = [
@@ -49,12 +49,12 @@ t.test('requests that end as errors are logged with what they were told, and tho
     const log = logs.at(-1 - n)
     t.match(log, { method, endpoint: path, response_status: status })
     t.strictSame(log?.response_body, answers[n]?.body)
-    const kept = method === 'POST' && path === '/emails' ? body : null // others refuse before they read one
+    const kept = method === 'POST' && path === '/emails' ? body : null // other routes respond before they read a body
     t.strictSame(log?.request_body, kept)
   }
 })
 
-t.test('an error that nobody expected is logged as it was answered', async t => {
+t.test('an unexpected error is logged as a 500', async t => {
   const account = await newAccount(world)
   await api.request('GET', '/api/emails', { key: account.key })
   await pool.pg.query('ALTER TABLE emails RENAME TO gone')
@@ -64,7 +64,7 @@ t.test('an error that nobody expected is logged as it was answered', async t => 
   t.match(log, { response_status: 500, response_body: { name: 'internal_server_error' } })
 })
 
-t.test('reading the log is not logged, nor is a request without a valid key, nor one outside the API', async t => {
+t.test('GET /logs, invalid keys and paths outside the API are not logged', async t => {
   const account = await newAccount(world)
   const { key } = account
   for (const path of ['/logs', '/logs/', '//logs', '/LOGS/1', '/logs/x', '/logs?limit=0']) {
@@ -81,7 +81,7 @@ t.test('reading the log is not logged, nor is a request without a valid key, nor
   t.equal(rows.length, 1)
 })
 
-t.test('no key, secret, password or content of a file stands in the table', async t => {
+t.test('the logs table has no key, secret, password or file content', async t => {
   const account = await newAccount(world)
   const canary = 'canary7261'
   const content = Buffer.from(canary.repeat(100)).toString('base64')
@@ -107,7 +107,7 @@ t.test('no key, secret, password or content of a file stands in the table', asyn
   for (const secret of [canary, content.slice(0, 40), account.key, account.key.slice(8, 40)]) t.notMatch(text, secret)
 })
 
-t.test('a body of 10 MB is clipped to what is kept', async t => {
+t.test('a large body is clipped to 64 KB', async t => {
   const account = await newAccount(world)
   const body = { ...emailOf(account), to: Array(9_000).fill('bob@b.com'), html: 'é'.repeat(1_000_000) }
   await api.request('POST', '/api/emails', { key: account.key, body })
@@ -118,7 +118,7 @@ t.test('a body of 10 MB is clipped to what is kept', async t => {
   t.ok(rows[0].n > 60_000 && rows[0].n <= 65_536, rows[0].n)
 })
 
-t.test('a request is answered while its log cannot be written, and logged when it can', async t => {
+t.test('a request is served while the log is locked, and logged afterwards', async t => {
   const account = await newAccount(world)
   await pool.transaction(async tx => {
     await tx.run(sql.unsafe`LOCK TABLE logs`)
@@ -133,7 +133,7 @@ t.test('a request is answered while its log cannot be written, and logged when i
   t.equal((await readLogs(pool, account, 2)).length, 2)
 })
 
-t.test('a row that Postgres refuses is told to the process log and loses no other', async t => {
+t.test('a log row that Postgres refuses is reported, and no other is lost', async t => {
   const account = await newAccount(world)
   const lines: string[] = []
   const log = createLog('warn', { write: line => void lines.push(line) })
@@ -151,7 +151,7 @@ t.test('a row that Postgres refuses is told to the process log and loses no othe
   )
 })
 
-t.test('a process that stops has logged whatever it answered', async t => {
+t.test('a process that stops has logged every request it served', async t => {
   const account = await newAccount(world)
   const port = await findFreePort()
   const server = await startServer({ ...world, config: { ...world.config, PORT: port } }, () => [])
@@ -168,7 +168,7 @@ t.test('a process that stops has logged whatever it answered', async t => {
   t.equal(rows.length, answers)
 })
 
-t.test('with a retention of no days no request is logged', async t => {
+t.test('LOG_RETENTION_DAYS=0 turns the request log off', async t => {
   const account = await newAccount(world)
   const config = { ...world.config, LOG_RETENTION_DAYS: 0 }
   const quiet = await startApi(t, { ...world, config }, account.key)

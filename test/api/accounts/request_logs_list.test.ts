@@ -29,7 +29,7 @@ const oldestFirst = await insertLogRows(world.pool, account, rows)
 const ids = oldestFirst.toReversed()
 await insertLogRows(world.pool, stranger, Array(3).fill({ endpoint: '/emails' }))
 
-t.test('a list shows a request without its bodies, newest first, and of this account alone', async t => {
+t.test('GET /logs lists own requests without bodies, newest first', async t => {
   const { body } = await api.request('GET', '/api/logs')
   t.match(body, { object: 'list', has_more: false })
   t.strictSame(
@@ -47,7 +47,7 @@ t.test('a list shows a request without its bodies, newest first, and of this acc
   })
 })
 
-t.test('an id shows a request with its bodies; any other text names none', async t => {
+t.test('GET /logs/:id returns a request with its bodies; any other id is 404', async t => {
   await world.pool.pg.query(`UPDATE logs SET request_body = '{"b":1,"a":2}', response_body = '[]' WHERE id = $1`, [
     ids[0],
   ])
@@ -65,7 +65,7 @@ t.test('an id shows a request with its bodies; any other text names none', async
   }
 })
 
-t.test('pages are of 20 unless told otherwise, and a cursor is a position', async t => {
+t.test('pages have 20 rows by default, and a cursor is a position', async t => {
   const other = await newAccount(world)
   const all = (await insertLogRows(world.pool, other, Array(25).fill({}))).reverse()
   const pageOf = (ids: string[], has_more: boolean) => ({ status: 200, has_more, ids })
@@ -85,7 +85,7 @@ t.test('pages are of 20 unless told otherwise, and a cursor is a position', asyn
   t.strictSame(await list(`?after=${all[4]}&limit=2`), pageOf(all.slice(5, 7), true))
 })
 
-t.test('filters choose by what a request was, all of them together', async t => {
+t.test('filters by method, status, endpoint, q and time apply together', async t => {
   for (const [query, ...found] of [
     ['method=POST', 2],
     ['method=DELETE'],
@@ -115,7 +115,7 @@ t.test('filters choose by what a request was, all of them together', async t => 
   t.strictSame((await page(`?status=4xx&after=${ids[0]}&limit=1`)).ids, [ids[2]], 'with a cursor')
 })
 
-t.test('what is no cursor and no filter is refused', async t => {
+t.test('invalid cursors and filters are refused with 422', async t => {
   const moments = ['', 'yesterday', '1', '2026', '2026-02-30', '2026-01-01T00:00', '2026-01-01T25:00:00Z', '%00']
   for (const query of [
     ...[
@@ -144,13 +144,13 @@ t.test('what is no cursor and no filter is refused', async t => {
   }
 })
 
-t.test('what nobody asked for is ignored', async t => {
+t.test('unknown query parameters are ignored', async t => {
   for (const query of ['x=1', '__proto__=1', 'constructor=1', 'METHOD=x', 'method[]=x', 'id=x', '%', '&&=&']) {
     t.strictSame((await page(`?${query}`)).ids, ids, query)
   }
 })
 
-t.test('any query at all is answered with a list or a refusal', async t => {
+t.test('any query gets a 200 or a 422', async t => {
   const names = ['limit', 'after', 'before', 'method', 'status', 'endpoint', 'q', 'created_after', 'created_before']
   const value = fc.oneof(
     fc.string({ unit: 'binary' }),

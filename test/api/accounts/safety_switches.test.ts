@@ -19,7 +19,7 @@ const domain = { account_id: account.id, domain_id: account.domain_id }
 const pause = { paused_by: 'operator', reason: 'We look into it.' } as const
 const resume = (party: Party) => pool.transaction(tx => resumeParty(tx, party))
 
-/** What an account has stored and taken. */
+/** Counts the rows of an account that a send would add. */
 async function countRows(id: string): Promise<unknown> {
   const tables = ['emails', 'deliveries', 'idempotency_keys', 'batches', 'usage_minutes']
   const counts = tables.map(table => `(SELECT count(*)::int FROM ${table} WHERE account_id = $1) AS ${table}`)
@@ -64,8 +64,8 @@ const switches: Switch[] = [
 for (const { what, on, off, answer } of switches) {
   const [status, name, retry_after] = answer
 
-  t.test(`${what} refuses as ${status} ${name}, and nothing is stored or taken`, async t => {
-    await query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else nothing would be counted
+  t.test(`${what} refuses sends with ${status} ${name} and stores nothing`, async t => {
+    await query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // unlimited plans are not counted
     const bound = { 'idempotency-key': `bound before ${what}` }
     const unbound = { 'idempotency-key': `bound after ${what}` }
     const first = await api.request('POST', '/api/emails', { body, headers: bound })
@@ -93,21 +93,21 @@ for (const { what, on, off, answer } of switches) {
   })
 }
 
-t.test('others send on while an account, a domain or a signing key is stopped', async t => {
+t.test('other accounts can send while an account is paused', async t => {
   await pauseParty(pool, whole, pause)
   t.teardown(() => resume(whole))
   const elsewhere = { ...body, from: `a@${other.domain}` }
   t.match(await api.request('POST', '/api/emails', { body: elsewhere, key: other.key }), { status: 200 })
 })
 
-t.test('what is wrong with an email is told before what stops everybody', async t => {
+t.test('an invalid email is refused with 422 even while the platform is paused', async t => {
   await pausePlatform(pool, null)
   t.teardown(() => resumePlatform(pool))
   const none = { ...body, to: 'x@example.com' }
   t.match(await api.request('POST', '/api/emails', { body: none }), { status: 422 })
 })
 
-t.test('a domain without a signing key sends nothing, and one with another key does', async t => {
+t.test('a domain with any signing key can send, without one it cannot', async t => {
   const { id, domain_id, domain, key } = await newAccount(world)
   const send = () => api.request('POST', '/api/emails', { body: { ...body, from: `a@${domain}` }, key })
   const copy = `INSERT INTO dkim_keys (account_id, id, domain_id, selector, algorithm, public_key, private_key)
@@ -119,13 +119,13 @@ t.test('a domain without a signing key sends nothing, and one with another key d
   t.match(await send(), { status: 503, body: { name: 'sending_configuration_unavailable' } })
 })
 
-t.test('a fault that no worker has seen for a minute stops nothing', async t => {
+t.test('a fault that no worker reported for a minute is ignored', async t => {
   await query(`UPDATE platform SET transport_fault = 'x', transport_fault_at = now() - interval '61 seconds'`)
   await query(`UPDATE dkim_keys SET unusable_at = now() - interval '61 seconds' WHERE account_id = $1`, [account.id])
   t.match(await api.request('POST', '/api/emails', { body }), { status: 200 })
 })
 
-t.test('a signing key that a worker cannot open stops its domain, mail waits, and goes on with the key', async t => {
+t.test('an unusable signing key makes mail wait and refuses new sends', async t => {
   const account = await newAccount(world)
   const work = openWork(t, world, 'capture')
   const accept = () => acceptEmail(world, account)
@@ -148,7 +148,7 @@ t.test('a signing key that a worker cannot open stops its domain, mail waits, an
   shows(t, await deliver(await accept()), { status: 'delivered' })
 })
 
-t.test('a pause says why, and how it ends', async t => {
+t.test('the error of a pause gives its reason and who can end it', async t => {
   const sender = await newAccount(world)
   const message = async () => {
     const email = { from: `a@${sender.domain}`, to: 'b@b.com', subject: 'Hi' }

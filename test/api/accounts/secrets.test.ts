@@ -15,10 +15,10 @@ import { openWork, readEmail } from '#test/support/sending.ts'
 import { startEchoingRelay } from '#test/support/smtp/echoing_relay.ts'
 import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 
-// Row 67: secrets are planted wherever the system is given one, it is made to fail in every way that may tell them, and
-// all that it stored, logged and answered is searched.
+// Secrets are put wherever the system accepts one, failures that might leak them are provoked, and everything stored,
+// logged and returned is searched for them.
 
-/** What a terminal obeys or a reader takes for another line, in what callers and servers choose. */
+/** Control characters and line separators, as callers and servers may send them. */
 const HOSTILE = '\u001b[2J\u202egnp\u2028{"level":30}\u0085'
 
 const canary = (name: string) => `canary${name.replaceAll(' ', '')}7261x`
@@ -70,7 +70,7 @@ async function deliver(id: string, given = foundation): Promise<void> {
   const work = openWork(t, given)
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
-  await setTransportFault(pool, null) // a relay that refuses our login would be known for a minute
+  await setTransportFault(pool, null) // else the refused login would stop sends for a minute
   answers.push(JSON.stringify(await readEmail(given, account, id)))
 }
 
@@ -80,7 +80,7 @@ async function without(table: string, act: () => Promise<unknown>): Promise<void
   await pool.pg.query(`ALTER TABLE gone RENAME TO ${table}`)
 }
 
-t.test('a life with failures', async t => {
+t.test('requests and deliveries run, with failures that could leak secrets', async t => {
   const path = `http://${ALLOWED}:${port}/${encodeURIComponent(HOSTILE)}`
   await deliver((await send({ attachments: [fileOf(1)] })).id)
   t.ok(relay.logins.length > 0)
@@ -124,7 +124,7 @@ t.test('a life with failures', async t => {
   await send({ attachments: [{ ...fileOf(1), filename: HOSTILE }] }, 422)
 })
 
-/** Where each may be found, and why. */
+/** Each secret, and the tables that may hold it. */
 const PLACES: [secret: string | Buffer, name: string, places: RegExp | null][] = [
   [account.key, 'an API key', null],
   [account.sending_key, 'another', null],
@@ -134,14 +134,14 @@ const PLACES: [secret: string | Buffer, name: string, places: RegExp | null][] =
   [dkimKey.subarray(-100, -52), 'the private part of a DKIM key', null],
   [relay_password, 'the password of the relay', null],
   ['se/cr+et', 'the secret of the bucket', null],
-  // It is fetched from there when the email is sent, and again while it cannot be.
+  // The file is fetched from this URL when the email is sent, and at each retry.
   [url_secret, 'the secret in a URL', /^public\.attachments$/],
-  // Mail and its files are what is to be kept.
+  // Mail and files are kept on purpose.
   [content, 'what an attachment holds', /^public\.(?:blobs|captured_messages)$/],
   [template_password, 'a password that a template was filled in with', /^public\.email_contents$/],
 ]
 
-t.test('what is stored holds no secret, but where it must', async t => {
+t.test('tables hold no secret except where they must', async t => {
   await readLogs(pool, account, requests)
   const tables = await dumpTables(pool)
   for (const [secret, name, places] of PLACES) {
@@ -159,7 +159,7 @@ t.test('what is stored holds no secret, but where it must', async t => {
   }
 })
 
-t.test('what is logged and answered holds none at all', async t => {
+t.test('logs and responses hold no secret', async t => {
   t.ok(lines.length >= 8 && answers.length > 40, `${lines.length} lines, ${answers.length} answers`)
   const requestLog = JSON.stringify(await readLogs(pool, account, requests))
   for (const [secret, name] of PLACES) {
@@ -172,11 +172,11 @@ t.test('what is logged and answered holds none at all', async t => {
   t.notOk(lines.join('').includes(mail), 'nor does the log hold mail')
 })
 
-t.test('a record is a line, and every request is a record', async t => {
+t.test('each log record is one line of JSON, and each request one row', async t => {
   for (const line of lines) {
     t.equal(line.search(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u), line.length - 1, line)
     t.doesNotThrow(() => JSON.parse(line))
   }
-  await sleep(500) // for what must not come
+  await sleep(500) // time for extra rows, which must not appear
   t.equal((await readLogs(pool, account, requests)).length, requests)
 })

@@ -14,7 +14,7 @@ import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 const world = await openWorld(t)
 const mine = await newAccount(world)
 const theirs = await newAccount(world)
-// A request that names no domain is about this one.
+// Requests that name no domain use this one.
 await world.pool.pg.query(
   'UPDATE api_keys k SET default_domain_id = d.id FROM domains d WHERE d.account_id = k.account_id',
 )
@@ -24,7 +24,7 @@ const endpoint = 'https://hook.acme.com/'
 const { id: theirWebhook } = await addWebhook(world, theirs.id, { endpoint, events: ['*'] })
 const { id: mineWebhook } = await addWebhook(world, mine.id, { endpoint, events: ['*'] })
 
-// One that is sent, with events and a captured message, and one that waits, between two of mine.
+// Their emails (one sent, with events and a captured message; others waiting) are between two of mine.
 const attachments = [{ filename: 'x', content: 'eA==' }]
 const mineWithFile = await acceptEmail(world, mine, { attachments })
 const sent = await acceptEmail(world, theirs)
@@ -34,7 +34,7 @@ await work.sender.idle()
 const waiting = await acceptEmail(world, theirs, { cc: ['x@example.com'] })
 const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' })
 const withFile = await acceptEmail(world, theirs, { attachments })
-const unknown = newId() // of the same moment: as a cursor it is the same position
+const unknown = newId() // made at the same moment: as a cursor it is the same position
 await acceptEmail(world, mine)
 
 const mail = await compose({ attachments, text: 'x' })
@@ -75,7 +75,7 @@ const { rows: deliveries } = await world.pool.pg.query('SELECT id FROM deliverie
 
 const [ofMe, ofThem] = [await makeContact(mine), await makeContact(theirs)]
 
-/** Ids of theirs for the path of each route that has one: a new route must be added here. */
+/** Their ids for each route with an id in its path. New routes must be added here. */
 const foreignIds: Record<string, string[]> = {
   'GET /emails/:id': [sent, waiting, deliveries[0].id],
   'PATCH /emails/:id': [sent, scheduled],
@@ -166,7 +166,7 @@ const foreignIds: Record<string, string[]> = {
   'GET /logs/:id': logs.slice(0, 1),
 }
 
-/** Each of its routes, and the same by the name that the resend package has for campaigns. */
+/** Routes of campaigns, also as /broadcasts, their name in the resend package. */
 function campaignRoutes(): Record<string, string[]> {
   const routes = [
     ...['GET ', 'PATCH ', 'DELETE ', 'POST /send', 'POST /cancel', 'POST /duplicate', 'GET /recipients'],
@@ -184,10 +184,10 @@ function automationRoutes(): Record<string, string[]> {
   )
 }
 
-/** Those of the dashboard are tried by a member: test/api/members/members.test.ts. */
+/** Routes of the dashboard are tested by a member in test/api/members/members.test.ts. */
 const routes = routesOf(operations).filter(({ access }) => access !== 'dashboard')
 
-/** Asks DNS, and nothing of ours; counts. */
+/** GET routes without an id in the path that return no list. */
 const NO_LISTS = ['/domains/mx-check', '/usage', '/emails/metrics', '/contacts/export', '/suppressions/export']
 
 const lists = routes
@@ -204,7 +204,7 @@ async function request(method: string, path: string) {
   return { status, text }
 }
 
-// First: the log of requests shows whatever ids were asked for.
+// This test runs first: later requests write foreign ids into the request log.
 t.test('a list shows nothing of another account', async t => {
   for (const path of lists) {
     const { text } = await request('GET', path)
@@ -226,7 +226,7 @@ t.test('a list shows nothing of another account', async t => {
   }
 })
 
-t.test('another account’s id answers byte for byte what an unknown id answers, and changes nothing', async t => {
+t.test('a foreign id gets the response of an unknown id, changing nothing', async t => {
   const before = await checksum(theirs.id)
   for (const [route, ids] of Object.entries(foreignIds)) {
     const [method = '', path = ''] = route.split(' ')
@@ -244,7 +244,7 @@ t.test('another account’s id answers byte for byte what an unknown id answers,
   t.equal(await checksum(theirs.id), before)
 })
 
-/** One of mine, and a part of the like of theirs. */
+/** An id of mine, and the id of a part (a file, a run, a step) that is theirs. */
 function withParts(path: string): [string, string] {
   if (path.includes('/audiences/')) return [ofMe.contact, ofThem.audience]
   if (path.includes('/runs/')) return [ofMe.automation, ofThem.run]
@@ -254,7 +254,7 @@ function withParts(path: string): [string, string] {
   return path.includes('/receiving/') ? [mineReceived, receivedFiles[0].id] : [mineWithFile, files[0].id]
 }
 
-t.test('another account’s id is a cursor like any other', async t => {
+t.test('a foreign id works as a cursor like an unknown one', async t => {
   for (const path of lists) {
     for (const cursor of ['after', 'before']) {
       t.strictSame(
@@ -265,7 +265,7 @@ t.test('another account’s id is a cursor like any other', async t => {
   }
 })
 
-t.test('mail from another account’s domain is refused in the words for a domain that nobody has', async t => {
+t.test('sending from a foreign domain fails like from an unknown one', async t => {
   const answers = []
   for (const domain of [theirs.domain, 'nobody-has-this.com']) {
     const body = { from: `a@${domain}`, to: 'b@b.com', subject: 'Hi' }
@@ -301,12 +301,12 @@ t.test('another account’s suppression list drops nothing of mine', async t => 
   t.match(await send(theirs.key, theirs.domain), { status: 422 })
 })
 
-/** A property, a segment, a topic, a contact in an audience, and an email with a poll. */
 async function domainOf(domain_id: string): Promise<string> {
   const { rows } = await world.pool.pg.query('SELECT name FROM domains WHERE id = $1', [domain_id])
   return rows[0].name
 }
 
+/** Creates a contact in an audience, and one of everything else that belongs to a domain. */
 async function makeContact({ id, key, domain_id }: TestAccount) {
   const post = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { key, body })).body.id
   const audience = await post('/audiences', { name: 'News' })
@@ -343,7 +343,7 @@ async function makeTemplate({ key }: TestAccount, alias: string): Promise<string
   return body.id
 }
 
-/** Of all rows of an account, in whatever table but the log of what it asked itself, which is written behind. */
+/** Checksum of all rows of an account, except its request log, which is written with a delay. */
 async function checksum(account_id: string): Promise<string> {
   const { pg } = world.pool
   const { rows: tables } = await pg.query(

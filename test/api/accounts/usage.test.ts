@@ -72,7 +72,7 @@ t.test('GET /usage shows both windows, credits, AI credits and what the account 
   t.match((await read(account)).emails.daily, { used: 3, sent: 2, received: 1 }, 'a cancel gives back')
 })
 
-t.test('what leaves a window is no more used, and the rest is told apart', async t => {
+t.test('emails that leave a window no longer count as used', async t => {
   const account = await openAccount({ day: 10, month: 10, credits: 0 })
   await send(account, { to: ['b@b.com', 'c@b.com'] })
   await query("UPDATE usage_minutes SET minute = minute - interval '23 hours' WHERE account_id = $1", [account.id])
@@ -86,7 +86,7 @@ t.test('what leaves a window is no more used, and the rest is told apart', async
   t.match((await read(account)).emails.daily, { used: 1, sent: 1 })
 })
 
-t.test('an account without a quota is counted as well', async t => {
+t.test('GET /usage counts an account without a quota too', async t => {
   const account = await newAccount(world)
   const second = { account_id: account.id, id: uuid(), name: `${uuid()}.com`, status: 'verified' } as const
   await addDomain(world.pool, world.secrets, second)

@@ -41,7 +41,7 @@ const elsewhere = await makeId('/templates', {
 for (const id of [bare, whole, elsewhere]) await post(`/templates/${id}/publish`)
 const segment_id = await makeId('/segments', { name: 'A', domain: account.domain })
 
-t.test('the body of an automation is checked first', async t => {
+t.test('POST /automations refuses invalid bodies with 422', async t => {
   for (const [body, message] of [
     [{}, 'Missing `name` field.'],
     [{ name: '' }, '`name` must not be empty.'],
@@ -75,7 +75,7 @@ t.test('steps that do not fit together are refused by name', async t => {
   )
 })
 
-t.test('what a step names must exist, on the domain of the automation', async t => {
+t.test('things that a step refers to must exist on its domain', async t => {
   const id = newId()
   const topic_id = await makeTopic(world, account, { name: 'Other', domain_id: other_domain })
   const rule = (field: string) => ({ type: 'rule', field, operator: 'exists' })
@@ -131,7 +131,7 @@ t.test('an alias of a template is stored as its id', async t => {
   shows(t, steps[1], { config: { template: { id: whole } } })
 })
 
-t.test('an automation is enabled just if its emails can be sent', async t => {
+t.test('an automation can be enabled only if its emails can be sent', async t => {
   const cases: [object[], string][] = [
     [[], 'To be enabled, an automation must have a trigger and at least one more step.'],
     [[mail({ template: { id: draft }, from })], 'Step `hello`: Its template is not published.'],
@@ -156,7 +156,7 @@ t.test('an automation is enabled just if its emails can be sent', async t => {
   }
 })
 
-t.test('a domain that cannot send is named with the step', async t => {
+t.test('an unverified domain is refused with the step that uses it', async t => {
   const config = { from: `a@new.${account.domain}`, subject: 'x', html: 'x' }
   const there = { domain: `new.${account.domain}` }
   t.equal(

@@ -34,7 +34,7 @@ t.test('GET /automations/:id/runs lists runs, newest first', async t => {
   t.type(data[0].completed_at, 'string')
 })
 
-t.test('runs are found by their status', async t => {
+t.test('GET /automations/:id/runs filters by status', async t => {
   const withStatus = (...wanted: string[]) =>
     newest.filter((_, n) => wanted.includes(statuses.toReversed()[n] as string))
   for (const wanted of [['running'], ['completed', 'failed'], ['running', 'completed', 'failed', 'skipped']]) {
@@ -74,7 +74,7 @@ t.test('GET /automations/:id/runs/:run_id shows the steps of a run', async t => 
        ($1, $2, 3, 2, 'failed', NULL, 'It broke.', now())`,
     [account.id, run_id],
   )
-  // It keeps to its version.
+  // The run keeps the steps of its version.
   const steps = [
     { key: 'only', type: 'trigger', config: { event_name: 'x' } },
     { key: 'end', type: 'contact_delete' },

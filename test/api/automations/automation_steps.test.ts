@@ -24,7 +24,7 @@ async function waysOf(id: string): Promise<string[]> {
   return connections.map(({ from, to, type }) => `${from} -${type}-> ${to}`)
 }
 
-t.test('a series is put together step by step', async t => {
+t.test('POST /automations/:id/steps appends steps one by one', async t => {
   const id = await createAutomation(api, account, { steps: [] })
   const { body: refused } = await add(id, delay)
   t.equal(refused.message, 'The automation has no trigger: give it a `trigger`, or a step of this type.')
@@ -54,7 +54,7 @@ t.test('a series is put together step by step', async t => {
   })
 })
 
-t.test('a step is put between two others', async t => {
+t.test('POST /automations/:id/steps inserts a step after another', async t => {
   const id = await createAutomation(api, account)
   const { steps } = await get(id)
   t.equal((await add(id, { ...delay, key: 'soon', after: steps[0]?.id })).status, 201)
@@ -75,7 +75,7 @@ t.test('a step is put between two others', async t => {
   }
 })
 
-t.test('PATCH of a step changes what it does', async t => {
+t.test('PATCH /automations/:id/steps/:step_id changes its config', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   const { steps } = await get(id)
   const { status, body } = await change(id, 'later', { config: { duration: '2 days' } })
@@ -97,7 +97,7 @@ t.test('PATCH of a step changes what it does', async t => {
   }
 })
 
-t.test('DELETE of a step joins what was around it', async t => {
+t.test('DELETE /automations/:id/steps/:step_id connects its neighbors', async t => {
   const id = await createAutomation(api, account)
   const { steps } = await get(id)
   const { status, body } = await remove(id, 'later')
@@ -114,7 +114,7 @@ t.test('DELETE of a step joins what was around it', async t => {
   shows(t, await get(id), { steps: [{ key: 'start' }], connections: [] })
 })
 
-t.test('the only step of an enabled automation stays', async t => {
+t.test('the only step of an enabled automation cannot be deleted', async t => {
   const steps = seriesOf(account).slice(0, 2)
   const id = await createAutomation(api, account, { status: 'enabled', steps })
   const { status, body } = await remove(id, 'later')

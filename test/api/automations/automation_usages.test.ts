@@ -38,7 +38,7 @@ const users: [string, string, string, object][] = [
   ],
 ]
 
-t.test('what an enabled automation uses cannot be deleted', async t => {
+t.test('things that an enabled automation uses cannot be deleted', async t => {
   for (const [what, path, name, step] of users) {
     const id = await createAutomation(api, account, { name, status: 'enabled', steps: [start, step] })
     const { status, body } = await remove(path)
@@ -50,7 +50,7 @@ t.test('what an enabled automation uses cannot be deleted', async t => {
   }
 })
 
-t.test('what only disabled automations use can be deleted, and they cannot be enabled then', async t => {
+t.test('things that only disabled automations use can be deleted; then enabling is refused', async t => {
   const messages = []
   for (const [what, path, , step] of users.filter(([what], n) => users[n - 1]?.[0] !== what)) {
     const id = await createAutomation(api, account, { steps: [start, step] })
@@ -66,7 +66,7 @@ t.test('what only disabled automations use can be deleted, and they cannot be en
   ])
 })
 
-t.test('whoever enables an automation meets whoever deletes what it uses', async t => {
+t.test('exactly one of a concurrent enable and delete succeeds', async t => {
   const outcomes = new Set<string>()
   for (let n = 0; n < 6; n++) {
     const { id: segment_id } = await post('/segments', { name: `B${n}`, domain: account.domain })

@@ -47,7 +47,7 @@ async function runsCleared(): Promise<void> {
   await clear_runs({}, work)
 }
 
-t.test('a trigger stands while its automation is enabled', async t => {
+t.test('a trigger exists only while its automation is enabled', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   t.strictSame(await triggersOf(world, id), [ours])
   await patch(id, { trigger: 'paid' })
@@ -60,7 +60,7 @@ t.test('a trigger stands while its automation is enabled', async t => {
   t.strictSame(await triggersOf(world, id), [ours])
 })
 
-t.test('another graph is a new version, and the same graph is none', async t => {
+t.test('a changed graph makes a new version, an unchanged one does not', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   const { steps, connections } = await get(id)
   for (const body of [
@@ -82,7 +82,7 @@ t.test('another graph is a new version, and the same graph is none', async t => 
   t.strictSame([after.version, after.steps[1]?.id], [2, steps[1]?.id])
 })
 
-t.test('versions of a draft that no run began with are forgotten', async t => {
+t.test('versions of a draft without runs are deleted', async t => {
   const id = await createAutomation(api, account)
   await patch(id, short)
   t.strictSame(await versionsOf(world, id), [{ version: 2, keys: ['start', 'later'] }])
@@ -103,7 +103,7 @@ t.test('a disabled automation lets its runs go on', async t => {
   t.strictSame(await standingOf(id), [1, 0])
 })
 
-t.test('POST /automations/:id/stop ends what runs at its commit', async t => {
+t.test('POST /automations/:id/stop ends the runs that exist at its commit', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   const [waiting] = await addRuns(world, account, id, [{}, {}, { status: 'completed' }, { status: 'failed' }])
   await pg.query(
@@ -127,7 +127,7 @@ t.test('POST /automations/:id/stop ends what runs at its commit', async t => {
   t.equal(await clearings(), 0)
 })
 
-t.test('to stop an automation without runs makes no version', async t => {
+t.test('stopping an automation without runs makes no version', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   await stop(id)
   await stop(id)
@@ -135,20 +135,17 @@ t.test('to stop an automation without runs makes no version', async t => {
   t.equal(await clearings(), 0)
 })
 
-t.test(
-  'to stop an automation whose runs have ended stops their mail, and to stop it again changes nothing',
-  async t => {
-    const id = await createAutomation(api, account, { status: 'enabled' })
-    await addRuns(world, account, id, [{ status: 'completed' }])
-    for (let n = 0; n < 2; n++) {
-      await stop(id)
-      // A worker reads this, and sends no mail of version 1.
-      t.strictSame(await standingOf(id), [2, 1])
-    }
-    await runsCleared()
-    t.strictSame(await statusesOf(id), ['completed'])
-  },
-)
+t.test('stopping an automation whose runs have ended stops their mail, once', async t => {
+  const id = await createAutomation(api, account, { status: 'enabled' })
+  await addRuns(world, account, id, [{ status: 'completed' }])
+  for (let n = 0; n < 2; n++) {
+    await stop(id)
+    // A worker reads this, and sends no mail of version 1.
+    t.strictSame(await standingOf(id), [2, 1])
+  }
+  await runsCleared()
+  t.strictSame(await statusesOf(id), ['completed'])
+})
 
 t.test('stop waits for a worker that takes steps', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
@@ -165,7 +162,7 @@ t.test('stop waits for a worker that takes steps', async t => {
   t.strictSame(await standingOf(id), [2, 1])
 })
 
-t.test('runs that somebody holds are ended later', async t => {
+t.test('runs locked by a worker are ended later', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   const [held] = await addRuns(world, account, id, [{}, {}])
   await stop(id)
@@ -181,7 +178,7 @@ t.test('runs that somebody holds are ended later', async t => {
   t.strictSame(await statusesOf(id), ['skipped', 'skipped'])
 })
 
-t.test('more runs than a slice are ended or deleted', async t => {
+t.test('stop and DELETE clear more runs than one slice', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   const runs = Array.from({ length: 5_001 }, () => ({}))
   const ids = await addRuns(world, account, id, runs)
@@ -211,7 +208,7 @@ t.test('DELETE ends the runs of an automation at once', async t => {
   t.strictSame(await statusesOf(id), [])
 })
 
-t.test('a deleted domain takes its automations with it', async t => {
+t.test('DELETE /domains/:id deletes automations only with `with_contacts=true`', async t => {
   const mine = await newAccount(world)
   const id = await createAutomation(api, mine, { status: 'enabled' })
   await addRuns(world, mine, id, [{}])

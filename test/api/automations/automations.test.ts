@@ -58,7 +58,7 @@ t.test('POST /automations stores a disabled automation', async t => {
   t.strictSame(await triggersOf(world, body.id), [])
 })
 
-t.test('`trigger` stands for the first step', async t => {
+t.test('`trigger` makes the trigger step of an automation', async t => {
   const [, later, hello] = seriesOf(account)
   const whole = await get(await create({ trigger: 'paid', steps: [later, hello] }))
   shows(t, whole, {
@@ -78,7 +78,7 @@ t.test('`trigger` stands for the first step', async t => {
   shows(t, await get(id), { trigger: 'paid', version: 2, steps: [trigger('paid'), { key: 'later' }, { key: 'hello' }] })
 })
 
-t.test('the domain of an automation is named or implied', async t => {
+t.test('the domain of an automation is required if the account has several', async t => {
   const { status, body } = await post('', { name: 'x' })
   t.strictSame([status, body.message], [422, 'Missing `domain`: this account has no domain, or several.'])
   shows(t, await get(await create({ domain: other_domain, steps: [] })), { domain: other_name })
@@ -114,7 +114,7 @@ t.test('PATCH /automations/:id changes the given fields', async t => {
   shows(t, await get(id), { domain: other_name, name: 'A', version: 2 })
 })
 
-t.test('steps of a draft are added one by one', async t => {
+t.test('PATCH adds steps to a draft, and requires `connections` with `steps`', async t => {
   const id = await create({ steps: [] })
   const [start, later] = seriesOf(account)
   t.equal((await patch(id, { steps: [start, later], connections: [to('start', 'later')] })).status, 200)
@@ -127,7 +127,7 @@ t.test('steps of a draft are added one by one', async t => {
   t.strictSame([alone.name, alone.message], ['validation_error', '`connections` must be given with `steps`.'])
 })
 
-t.test('DELETE /automations/:id removes it', async t => {
+t.test('DELETE /automations/:id deletes an automation and its trigger', async t => {
   const id = await create({ status: 'enabled' })
   const { status, body } = await api.request('DELETE', `/api/automations/${id}`)
   t.strictSame([status, body], [200, { object: 'automation', id, deleted: true }])

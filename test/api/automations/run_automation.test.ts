@@ -19,7 +19,7 @@ const run = (id: string, body: object, headers = {}) =>
   api.request('POST', `/api/automations/${id}/run`, { body, headers })
 const create = (fields: object = {}) => createAutomation(api, account, { status: 'enabled', ...fields })
 
-t.test('POST /automations/:id/run has a contact enter', async t => {
+t.test('POST /automations/:id/run starts a run for a contact', async t => {
   const id = await create()
   const { status, body } = await run(id, { contact_id: ada, payload: { plan: 'pro' } })
   t.equal(status, 202)
@@ -31,7 +31,7 @@ t.test('POST /automations/:id/run has a contact enter', async t => {
   t.equal((await runsOf(world, id)).length, 2)
 })
 
-t.test('a run by hand enters no other automation of the same event', async t => {
+t.test('a run by hand starts no other automation of the same event', async t => {
   const [id, other] = [await create({ trigger: undefined }), await create()]
   await run(id, { contact_id: ada })
   t.strictSame([(await runsOf(world, id)).length, (await runsOf(world, other)).length], [1, 0])
@@ -70,7 +70,7 @@ t.test('a run that cannot be started is refused', async t => {
   t.strictSame(await runsOf(world, id), [])
 })
 
-t.test('`reentry` and the daily limit hold for runs by hand', async t => {
+t.test('`reentry` and the daily limit apply to runs by hand', async t => {
   const reentry = 'The contact cannot enter the automation again, as its `reentry` says.'
   for (const fields of [{ reentry: 'once' }, { reentry: 'while_not_running' }]) {
     const id = await create(fields)
@@ -85,7 +85,7 @@ t.test('`reentry` and the daily limit hold for runs by hand', async t => {
   t.equal(body.message, 'The contact has entered the automation too often in the last 24 hours.')
 })
 
-t.test('runs by hand count for the quota', async t => {
+t.test('runs by hand count toward the quota', async t => {
   const poor = await newAccount(world)
   await world.pool.pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [poor.id])
   await world.pool.pg.query(`INSERT INTO automation_usage VALUES ($1, date_trunc('hour', now()), 999)`, [poor.id])
@@ -105,7 +105,7 @@ for (const [what, end, status] of [
     'running',
   ],
 ] as const) {
-  t.test(`${what} that disables an automation waits for a run by hand, and nobody enters after it`, async t => {
+  t.test(`${what} waits for a run by hand, and later runs are refused`, async t => {
     const id = await create()
     const entry = { account_id: account.id, automation_id: id, contact_id: ada, payload: {} }
     const entering = await begin(world, tx => enterByHand(tx, entry))
@@ -120,7 +120,7 @@ for (const [what, end, status] of [
   })
 }
 
-t.test('an event starts what POST /automations has enabled', async t => {
+t.test('an event starts runs only while the automation is enabled', async t => {
   const id = await create({ steps: undefined, trigger: 'user.left', status: 'disabled' })
   await api.request('POST', `/api/automations/${id}/steps`, { body: { type: 'contact_delete' } })
   const send = async () => {

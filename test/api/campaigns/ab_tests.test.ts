@@ -14,7 +14,7 @@ const ask = (method: string, path: string, body?: object) =>
 const TWO = [{ subject: 'Red' }, { key: 'blue', subject: 'Blue', preview_text: '' }]
 const NOTHING = { subject: null, preview_text: null, from: null, html: null, text: null }
 
-t.test('a campaign keeps its A/B test with all defaults, and null or `enabled`: false removes it', async t => {
+t.test('an A/B test is stored with defaults; null or `enabled`: false removes it', async t => {
   const id = await createDraft(api, account, { ab_test: { variants: TWO } })
   const ab_test = {
     ...{ enabled: true, test_percentage: 20, winner_metric: 'open_rate', wait_hours: 4 },
@@ -34,7 +34,7 @@ t.test('a campaign keeps its A/B test with all defaults, and null or `enabled`: 
   }
 })
 
-t.test('what is wrong with an A/B test is told', async t => {
+t.test('an invalid A/B test is refused with its field', async t => {
   const from = `News <news@${account.domain}>`
   for (const [ab_test, message] of [
     [{}, '`ab_test.variants` must have 2 to 5 variants.'],
@@ -51,7 +51,7 @@ t.test('what is wrong with an A/B test is told', async t => {
   }
 })
 
-t.test('GET /campaigns/:id/ab of a draft is pending, and of a campaign without a test refused', async t => {
+t.test('GET /campaigns/:id/ab is pending for a draft, and refused without a test', async t => {
   const id = await createDraft(api, account, { ab_test: { variants: TWO } })
   const figures = { sent: 0, delivered: 0, unique_opened: 0, unique_clicked: 0, open_rate: 0, click_rate: 0 }
   t.strictSame((await ask('GET', `/${id}/ab`)).body as object, {
@@ -73,7 +73,7 @@ t.test('GET /campaigns/:id/ab of a draft is pending, and of a campaign without a
   })
 })
 
-t.test('a small test is sent with a warning, and one with fewer recipients than variants is refused', async t => {
+t.test('a small A/B test gets a warning; fewer recipients than variants are refused', async t => {
   const id = await createDraft(api, account, { ab_test: { variants: TWO } })
   const sent = await ask('POST', `/${id}/send`, {})
   shows(t, sent, { status: 200, body: { status: 'testing' } })

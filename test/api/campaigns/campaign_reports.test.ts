@@ -23,7 +23,7 @@ const email_id = await addRecipient(world, account, id, person(0), { state: 'm',
 await addRecipient(world, account, id, person(1), { state: 'm', email: { status: 'bounced', state: 'bounced' } })
 await addRecipient(world, account, id, person(2), { state: 'x', reason: 'unsubscribed' })
 
-t.test('GET /campaigns/:id/stats adds figures up over processes, with rates', async t => {
+t.test('GET /campaigns/:id/stats sums counts over shards, and returns rates', async t => {
   await countFigures(world, account, id, {
     recipients: 100,
     excluded: 1,
@@ -52,7 +52,7 @@ t.test('the figures of a draft are 0', async t => {
   shows(t, await get(`/campaigns/${draft}/stats`), { status: 'draft', recipients: 0, pending: 0, open_rate: 0 })
 })
 
-t.test('top_links are the 20 that were clicked most, one for each URL', async t => {
+t.test('top_links are the 20 most clicked URLs, each once', async t => {
   await query(
     `INSERT INTO campaign_links (account_id, campaign_id, variant, link, url, clicks, unique_clicks)
      SELECT $1, $2, 0, n, 'https://a.com/' || n % 25, n, 1 FROM generate_series(0, 30) n`,
@@ -137,7 +137,7 @@ t.test('GET /campaigns/:id/recipients lists recipients and why others were left 
   t.equal((await api.request('GET', `/api/campaigns/${id}/recipients?state=x`)).status, 422)
 })
 
-t.test('GET /emails filters by campaign, and tells campaigns from other mail', async t => {
+t.test('GET /emails filters by campaign, and by campaigns or other mail', async t => {
   const single = await acceptEmail(world, account)
   const list = async (filter: string) => (await get(`/emails?${filter}`)).data.map(email => email.id)
   const all = await list(`campaign_id=${id}`)

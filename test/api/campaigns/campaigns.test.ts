@@ -40,7 +40,7 @@ t.test('POST /campaigns stores a draft', async t => {
   t.strictSame(await get(body.id), body)
 })
 
-t.test('POST /campaigns tells what is missing or wrong', async t => {
+t.test('POST /campaigns names the missing or invalid field', async t => {
   const messageOf = async (body: object) => {
     const { status, body: answer } = await post('/campaigns', body)
     return [status, answer.name, answer.message]
@@ -61,7 +61,7 @@ t.test('POST /campaigns tells what is missing or wrong', async t => {
   }
 })
 
-t.test('what a campaign names must exist, on the domain of its sender', async t => {
+t.test('audience, segment, topic and template must exist on the domain of `from`', async t => {
   for (const [field, resource] of [
     ['audience_id', 'Audience'],
     ['segment_id', 'Segment'],
@@ -99,7 +99,7 @@ t.test('a campaign has content of its own or a template', async t => {
   shows(t, await patch(body.id, { html: 'x', template_id: null }), { status: 200 })
 })
 
-t.test('a campaign that is queued is neither changed nor deleted', async t => {
+t.test('a queued campaign can be neither changed nor deleted', async t => {
   const id = await createDraft(api, account)
   await post(`/campaigns/${id}/send`)
   for (const [answer, participle] of [
@@ -125,7 +125,7 @@ t.test('DELETE /campaigns/:id deletes drafts and scheduled campaigns', async t =
   }
 })
 
-t.test('POST /campaigns/:id/duplicate makes a draft, of a campaign that was sent too', async t => {
+t.test('POST /campaigns/:id/duplicate makes a draft, even of a queued campaign', async t => {
   const id = await createDraft(api, account, { name: 'Spring', text: 'x' })
   await post(`/campaigns/${id}/send`)
   const { status, body } = await post(`/campaigns/${id}/duplicate`)

@@ -21,7 +21,7 @@ await post('/suppressions', { email: 'bad@b.com' })
 
 const setDomain = (set: string) => world.pool.pg.query(`UPDATE domains SET ${set} WHERE id = $1`, [account.domain_id])
 
-/** The message of a 422. */
+/** Sends a new campaign that must be refused; returns the message of its 422. */
 async function refusal(fields: object, sending: object = {}): Promise<string> {
   const { status, body } = await send(await createDraft(api, account, fields), sending)
   t.strictSame([status, body.name], [422, 'validation_error'])
@@ -42,7 +42,7 @@ t.test('a campaign needs content, recipients and a published template', async t 
   t.equal(await refusal({ html: 'ü'.repeat(2_500_001) }), 'The `html` of a campaign must have at most 5,000,000 bytes.')
 })
 
-t.test('the published version of a template is what is sent', async t => {
+t.test('a campaign is sent with the published version of its template', async t => {
   const variables = [{ key: 'plan', type: 'string', fallback_value: 'free' }]
   const template = { name: 'T', html: '<p>one {{plan}}</p>', subject: 'One', reply_to: 'r@b.co', variables }
   const template_id = (await post('/templates', template)).body.id
@@ -59,7 +59,7 @@ t.test('the published version of a template is what is sent', async t => {
   shows(t, rows, [{ subject: 'One', reply_to: ['r@b.co'] }])
 })
 
-t.test('a campaign for nobody, or for others than expected, is refused', async t => {
+t.test('a campaign without recipients, or with others than expected, is refused', async t => {
   const segment_id = (
     await post('/segments', { name: 'None', domain: account.domain, filter: { status: 'members_only' } })
   ).body.id
@@ -70,7 +70,7 @@ t.test('a campaign for nobody, or for others than expected, is refused', async t
   shows(t, await send(await createDraft(api, account), { expected_recipients: 11 }), { status: 200 })
 })
 
-t.test('a domain that cannot send refuses a campaign as it refuses an email', async t => {
+t.test('a domain that cannot send refuses campaigns like emails', async t => {
   await setDomain(`status = 'pending'`)
   t.match(await refusal({}), `The ${account.domain} domain is not verified: its status is \`pending\`.`)
   await setDomain(`status = 'verified', paused_at = now(), paused_by = 'operator'`)
@@ -79,7 +79,7 @@ t.test('a domain that cannot send refuses a campaign as it refuses an email', as
   await setDomain('paused_at = NULL, paused_by = NULL')
 })
 
-t.test('without a public https URL a campaign is refused only if its mail really leaves', async t => {
+t.test('a BASE_URL without public https refuses a campaign that leaves the server', async t => {
   const sendAs = async (BASE_URL: string, transport: string) => {
     const config = { ...world.config, BASE_URL, MAIL_TRANSPORT: transport }
     const other = await startApi(t, { ...world, config } as Foundation, account.key)
@@ -95,7 +95,7 @@ t.test('without a public https URL a campaign is refused only if its mail really
   }
 })
 
-t.test('what recipients may object to is told, and sent all the same', async t => {
+t.test('POST /campaigns/:id/send warns of a missing address, unsubscribe link or text', async t => {
   const warningsOf = async (fields: object) =>
     ((await send(await createDraft(api, account, fields))).body as unknown as { warnings: string[] }).warnings
   const address = 'There is no postal address for the footer, which the law of many countries requires.'
@@ -116,7 +116,7 @@ t.test('what recipients may object to is told, and sent all the same', async t =
   t.strictSame(await warningsOf({ html: `1 Main&nbsp;Street,<br>\n<b>BERLIN</b> ${link}` }), [])
 })
 
-t.test('a segment without conditions is warned of, for all contacts of the domain get the campaign', async t => {
+t.test('POST /campaigns/:id/send warns of a segment without conditions', async t => {
   const made = async (fields: object) => {
     const { body } = await post('/segments', { name: newId(), domain: account.domain, ...fields })
     await post(`/contacts/p1@b.com/segments/${body.id}?domain=${account.domain}`)
@@ -166,7 +166,7 @@ t.test('POST /campaigns with send creates and sends in one commit', async t => {
   shows(t, (await api.request('GET', '/api/campaigns?q=never')).body, { data: [] })
 })
 
-t.test('a campaign beyond the quota of the plan is refused with what is left', async t => {
+t.test('a campaign over the quota is refused with the remaining quota', async t => {
   const { rows } = await world.pool.pg.query(
     `INSERT INTO plans (name, emails_per_day, emails_per_month) VALUES ('tiny', 9, 100) RETURNING name`,
   )
@@ -205,7 +205,7 @@ t.test('GET /campaigns/:id/recipients/preview counts who would get it and why ot
   shows(t, await previewOf({ audience_id, segment_id }), { contacts: 1, recipients: 1 })
 })
 
-t.test('what a campaign that is sent uses cannot be deleted, and what a draft uses can', async t => {
+t.test('things that a scheduled campaign uses cannot be deleted', async t => {
   const audience_id = (await post('/audiences', { name: 'Gone', domain: account.domain })).body.id
   await post(`/audiences/${audience_id}/contacts`, { email: 'p1@b.com' })
   const segment_id = (await post('/segments', { name: 'All', domain: account.domain })).body.id
@@ -230,7 +230,7 @@ t.test('what a campaign that is sent uses cannot be deleted, and what a draft us
   shows(t, await send(id), { status: 422 })
 })
 
-t.test('POST /campaigns/:id/test sends it to some addresses with the values of their contacts', async t => {
+t.test('POST /campaigns/:id/test sends to given addresses with values of their contacts', async t => {
   await api.request('PATCH', `/api/contacts/p3@b.com?domain=${account.domain}`, {
     body: { domain: account.domain, first_name: 'Ann' },
   })

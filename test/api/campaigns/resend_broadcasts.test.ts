@@ -92,7 +92,7 @@ async function bounce(id: string): Promise<void> {
   )
 }
 
-/** Two clicks of a person and one of a machine in the email to ada@b.com. */
+/** Adds two clicks of a person and one of a machine to the email for ada@b.com. */
 async function clickTwice(id: string): Promise<void> {
   await world.pool.pg.query(
     `INSERT INTO tracking_hits (account_id, delivery_id, id, email_id, type, class, rule, link, url, created_at)

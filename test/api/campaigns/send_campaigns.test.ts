@@ -37,7 +37,7 @@ t.test('POST /campaigns/:id/send queues a draft with its content, its run and on
   shows(t, jobs, [{ identifier: 'send_campaign', payload: { account_id: account.id, campaign_id: id } }])
 })
 
-t.test('links of a campaign are listed with their placeholders as they were written', async t => {
+t.test('links of a campaign are listed with their placeholders', async t => {
   const html =
     '{{first_name|friend}} <a href="https://acme.com/{{first_name}}">x</a> <a href="https://acme.com/{{ id|1 }}">y</a>'
   const id = await createDraft(api, account, { html })
@@ -46,7 +46,7 @@ t.test('links of a campaign are listed with their placeholders as they were writ
   shows(t, body.data, [{ url: 'https://acme.com/{{first_name}}' }, { url: 'https://acme.com/{{ id|1 }}' }])
 })
 
-t.test('a campaign is sent once, however many ask at the same moment', async t => {
+t.test('concurrent POST /campaigns/:id/send send a campaign once', async t => {
   const id = await createDraft(api, account)
   const answers = await Promise.all(Array.from({ length: 8 }, () => send(id)))
   const statuses = answers.map(({ status }) => status).sort()
@@ -54,7 +54,7 @@ t.test('a campaign is sent once, however many ask at the same moment', async t =
   shows(t, await readRows('SELECT run FROM campaign_runs WHERE campaign_id = $1', [id]), [{ run: 1 }])
 })
 
-t.test('POST /campaigns/:id/send with an Idempotency-Key gets the first answer again', async t => {
+t.test('POST /campaigns/:id/send with the same Idempotency-Key replays the response', async t => {
   const id = await createDraft(api, account)
   const headers = { 'idempotency-key': 'march' }
   const ask = (body: object) => api.request('POST', `/api/campaigns/${id}/send`, { body, headers })
@@ -71,7 +71,7 @@ t.test('POST /campaigns/:id/send with an Idempotency-Key gets the first answer a
   shows(t, await api.request('POST', `/api/campaigns/${other}/send`, { headers }), { status: 200, body: { id: other } })
 })
 
-t.test('POST /campaigns with an Idempotency-Key makes one campaign, however many ask at the same moment', async t => {
+t.test('concurrent POST /campaigns with the same Idempotency-Key make one campaign', async t => {
   const body = { from: `News <news@${account.domain}>`, subject: 'Once', html: '<p>Hello</p>', send: true }
   const given = { ...body, audience_id: account.domain_id }
   const ask = (path: string, fields: object = given) =>

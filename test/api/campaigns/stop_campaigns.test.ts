@@ -27,7 +27,7 @@ async function start(): Promise<string> {
   return id
 }
 
-/** Its emails: one waits, one is being sent, one was sent, one failed; and a recipient without an email. */
+/** Starts a campaign with four emails (waiting, sending, sent, failed) and a recipient without an email. */
 async function startWithRecipients(): Promise<{ id: string; waiting: string; sending: string; failed: string }> {
   const id = await start()
   const add = (n: number, status: string, state: string) =>
@@ -49,7 +49,7 @@ t.test('POST /campaigns/:id/cancel makes a scheduled campaign a draft again', as
   shows(t, await get(id), { status: 'draft', scheduled_at: null })
 })
 
-t.test('POST /campaigns/:id/cancel cancels in one commit what was not claimed', async t => {
+t.test('POST /campaigns/:id/cancel cancels all emails that no worker has claimed', async t => {
   const { id, waiting, sending } = await startWithRecipients()
   shows(t, await post(id, 'cancel'), { status: 200, body: { status: 'canceled' } })
   shows(t, await get(id), { status: 'canceled' })
@@ -80,14 +80,14 @@ t.test('POST /campaigns/:id/cancel cancels in one commit what was not claimed', 
   t.equal((await post(id, 'cancel')).body.message, 'A campaign that is canceled cannot be canceled.')
 })
 
-t.test('a canceled email gives back what it took of a quota', async t => {
+t.test('canceling a campaign refunds the quota of its emails', async t => {
   const { id, waiting } = await startWithRecipients()
   await world.pool.pg.query('UPDATE emails SET quota_debit = 1 WHERE id = $1', [waiting])
   await post(id, 'cancel')
   shows(t, await readRows('SELECT quota_debit FROM emails WHERE id = $1', [waiting]), [{ quota_debit: 0 }])
 })
 
-t.test('cancel and send at the same moment leave one of both', async t => {
+t.test('concurrent cancel and send leave a campaign either queued or draft', async t => {
   const id = await createDraft(api, account)
   await post(id, 'send', { scheduled_at: 'in 2 hours' })
   const [canceled, sent] = await Promise.all([post(id, 'cancel'), post(id, 'send')])
@@ -96,7 +96,7 @@ t.test('cancel and send at the same moment leave one of both', async t => {
   t.equal(status, sent.status === 200 ? 'queued' : 'draft')
 })
 
-t.test('PATCH and send at the same moment leave a campaign as it was sent', async t => {
+t.test('concurrent PATCH and send leave the content that was sent', async t => {
   for (let round = 0; round < 5; round++) {
     const id = await createDraft(api, account, { html: 'old' })
     const patch = api.request('PATCH', `/api/campaigns/${id}`, { body: { html: 'new' } })
@@ -129,7 +129,7 @@ t.test('a paused campaign waits until it is resumed', async t => {
   t.equal((await post(id, 'resume')).body.message, 'A campaign that is queued cannot be resumed.')
 })
 
-t.test('POST /campaigns/:id/retry sends again to those whose email failed, and to nobody else', async t => {
+t.test('POST /campaigns/:id/retry sends again only to recipients whose email failed', async t => {
   const { id, failed } = await startWithRecipients()
   t.equal((await post(id, 'retry')).body.message, 'A campaign that is queued cannot be retried.')
   await world.pool.pg.query(`UPDATE campaigns SET status = 'sent', sent_at = now() WHERE id = $1`, [id])
@@ -149,7 +149,7 @@ t.test('POST /campaigns/:id/retry sends again to those whose email failed, and t
   t.equal((await post(id, 'retry')).body.message, 'No email of the campaign has failed.')
 })
 
-t.test('POST /campaigns/:id/retry is refused before a sending that it would replace', async t => {
+t.test('POST /campaigns/:id/retry refuses a scheduled campaign', async t => {
   const { id } = await startWithRecipients()
   await world.pool.pg.query(`UPDATE campaigns SET status = 'draft' WHERE id = $1`, [id])
   shows(t, await post(id, 'send', { scheduled_at: 'in 2 hours' }), { status: 200, body: { status: 'scheduled' } })

@@ -14,7 +14,7 @@ const batch = (contacts: unknown[], more: object = {}) => post('/contacts/batch'
 
 t.before(() => post('/contact-properties', { key: 'seats', type: 'number' }))
 
-t.test('POST /contacts/batch stores the right contacts and names the wrong ones', async t => {
+t.test('POST /contacts/batch stores valid contacts and returns an error per invalid one', async t => {
   await post('/contacts', { email: 'old@b.com', first_name: 'Old' })
   const { status, body } = await batch([
     { email: 'New@b.com', firstName: 'N', properties: { seats: 2 } },
@@ -53,7 +53,7 @@ t.test('POST /contacts/batch stores the right contacts and names the wrong ones'
   shows(t, await get('/contacts/old@b.com'), { first_name: 'Old', last_name: 'Er' })
 })
 
-t.test('the last of equal addresses wins in POST /contacts/batch', async t => {
+t.test('POST /contacts/batch keeps the last of equal addresses', async t => {
   const { body } = await batch([
     { email: 'twin@b.com', first_name: 'First' },
     { email: 'Twin@b.com', first_name: 'Last' },
@@ -65,7 +65,7 @@ t.test('the last of equal addresses wins in POST /contacts/batch', async t => {
   shows(t, await get('/contacts/twin@b.com'), { first_name: 'Last' })
 })
 
-t.test('POST /contacts/batch subscribes nobody again but with `resubscribe`', async t => {
+t.test('POST /contacts/batch ends an opt-out only with `resubscribe`', async t => {
   await post('/contacts', { email: 'out@b.com', unsubscribed: true })
   const contacts = [{ email: 'out@b.com', unsubscribed: false, first_name: 'O' }]
   shows(t, (await batch(contacts)).body, { updated: 1, data: [{ email: 'out@b.com', skipped: ['unsubscribed'] }] })
@@ -79,7 +79,7 @@ t.test('POST /contacts/batch subscribes nobody again but with `resubscribe`', as
   })
 })
 
-t.test('POST /audiences/:audience_id/contacts/batch puts contacts into the audience and its segments', async t => {
+t.test('POST /audiences/:audience_id/contacts/batch adds contacts to the audience and segments', async t => {
   const { body: audience } = await post('/audiences', { name: 'News' })
   const path = `/audiences/${audience.id}/contacts/batch`
   const contacts = Array.from({ length: 2_500 }, (_, n) => ({ email: `m${n}@b.com` }))
@@ -96,7 +96,7 @@ t.test('POST /audiences/:audience_id/contacts/batch puts contacts into the audie
   shows(t, await post(path, { contacts: [] }), { status: 422 })
 })
 
-t.test('each contact that a batch changes is told to webhooks once', async t => {
+t.test('webhooks get one event per contact that a batch changed', async t => {
   const other = await newAccount(world)
   const ask = (path: string, body: object) => api.request('POST', `/api${path}`, { key: other.key, body })
   await ask('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['contact.created', 'contact.updated'] })
@@ -121,7 +121,7 @@ t.test('each contact that a batch changes is told to webhooks once', async t => 
   t.strictSame(bodies, [{ data: { ...contact, audience_id: other.domain_id, segment_ids: [] } }])
 })
 
-t.test('POST /contacts/batch is refused while an import has the lock, and undone if it takes too long', async t => {
+t.test('POST /contacts/batch is refused during an import, and rolled back at its timeout', async t => {
   const holder = await pg.connect()
   t.teardown(() => holder.release(true))
   await holder.query('BEGIN')

@@ -23,7 +23,7 @@ t.test('GET /emails and GET /emails/receiving list the mail of one contact', asy
   shows(t, await get(`/emails/receiving?contact_id=${id}`), { has_more: false, data: [{ id: received }] })
 })
 
-t.test('a list of emails of a contact that does not exist is a 404', async t => {
+t.test('GET /emails of an unknown contact is 404', async t => {
   for (const path of ['/emails', '/emails/receiving']) {
     shows(t, await get(`${path}?contact_id=${newId()}`), { message: 'Contact not found' })
     const message = '`contact_id` and `domain` cannot be combined.'

@@ -25,7 +25,7 @@ t.before(async () => {
   await post('/contact-properties', { key: 'plan', type: 'string' })
 })
 
-t.test('POST /contacts/imports stores the rows of a file and names the lines that are wrong', async t => {
+t.test('POST /contacts/imports stores valid rows and lists the invalid lines', async t => {
   const csv = [
     'Email,First Name,seats,plan,Nickname',
     'ann@b.com,Ann,3,"pro, yearly",An',
@@ -74,7 +74,7 @@ t.test('POST /contacts/imports stores the rows of a file and names the lines tha
   t.equal(rows[0].n, 0)
 })
 
-t.test('a form with a file written by Excel is imported', async t => {
+t.test('a multipart form with a file from Excel is imported', async t => {
   const file = Buffer.from(
     'email;first_name;plan\r\nj\u00f6rg@b.com;J;x\r\njoerg@b.com;J\u00f6rg;\u0080uro\r\n',
     'latin1',
@@ -153,7 +153,7 @@ t.test('an import can create properties, join groups and map columns', async t =
   t.equal(joined.rowCount, 1)
 })
 
-t.test('an import subscribes nobody again but with `resubscribe`, and changes nothing with empty cells', async t => {
+t.test('an import ends opt-outs only with `resubscribe`, and ignores empty cells', async t => {
   await post('/contacts', { email: 'left@b.com', first_name: 'L', unsubscribed: true })
   const csv = 'email,first_name,unsubscribed\nleft@b.com,,false\nnew@b.com,,YES\n'
   shows(t, await imports.ofText(csv), { counts: { created: 1, updated: 1 } })
@@ -164,7 +164,7 @@ t.test('an import subscribes nobody again but with `resubscribe`, and changes no
   shows(t, await get('/contacts/left@b.com'), { unsubscribed: false })
 })
 
-t.test('the errors of an import come as a CSV file without formulas', async t => {
+t.test('import errors are exported as CSV without formulas', async t => {
   const { id } = await imports.ofText('email\n=1+1\n"x, ""y"""\n')
   const { status, headers, text } = await ask(`/contacts/imports/${id}/errors?format=csv`)
   t.equal(status, 200)
@@ -173,7 +173,7 @@ t.test('the errors of an import come as a CSV file without formulas', async t =>
   t.equal(text, `row,line,email,outcome,message\r\n1,2,'=1+1,failed,${message}\r\n2,3,"x, ""y""",failed,${message}\r\n`)
 })
 
-t.test('webhooks are told once of a whole import', async t => {
+t.test('webhooks get one event per import', async t => {
   await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] })
   const { id, errors } = await imports.ofText('email\nhook1@b.com\nhook2@b.com\nhook1@b.com\n')
   t.equal(errors.length, 1)
@@ -189,7 +189,7 @@ t.test('webhooks are told once of a whole import', async t => {
   ])
 })
 
-t.test('an account has at most five imports that have not ended', async t => {
+t.test('an account can have at most five unfinished imports', async t => {
   const ids = []
   for (let n = 0; n < 5; n++) ids.push((await post('/contacts/imports', { csv: `email\nq${n}@b.com` })).body.id)
   const sixth = await post('/contacts/import', { csv: 'email' })
@@ -199,7 +199,7 @@ t.test('an account has at most five imports that have not ended', async t => {
   shows(t, await get('/contacts/imports?status=queued'), { data: [] })
 })
 
-t.test('a quote that is not closed ends an import where it stands, and what was read before is stored', async t => {
+t.test('an unclosed quote ends an import, and the rows before it are stored', async t => {
   const { id: _, ...ended } = await imports.ofText('email,plan\nfirst@b.com,a\nsecond@b.com,"b\nthird@b.com,c\n')
   shows(t, ended, {
     status: 'failed',
@@ -209,7 +209,7 @@ t.test('a quote that is not closed ends an import where it stands, and what was 
   })
 })
 
-t.test('an import ends at its 100,000th wrong record, so that no file fills the disk with errors', async t => {
+t.test('an import ends at its 100,000th invalid record', async t => {
   const csv = `email\nfirst@b.org\n${'x\n'.repeat(100_000)}last@b.org\n`
   const { id: _, errors, ...ended } = await imports.ofText(csv)
   shows(t, ended, {

@@ -12,7 +12,7 @@ const { domain, domain_id } = account
 const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
 const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
 
-t.test('POST /contacts creates a contact, and changes it the second time', async t => {
+t.test('POST /contacts creates a contact, or changes an existing one', async t => {
   await post('/contact-properties', { key: 'plan', type: 'string', fallback_value: 'free' })
   await post('/contact-properties', { key: 'seats', type: 'number' })
   const given = { email: 'Ada@B.com', first_name: 'Ada', properties: { seats: 3 } }
@@ -41,7 +41,7 @@ t.test('POST /contacts creates a contact, and changes it the second time', async
   t.strictSame(await get('/contacts/ada@b.com'), { ...changed.body, consents: [] })
 })
 
-t.test('PATCH /contacts/:id changes the given members only', async t => {
+t.test('PATCH /contacts/:id changes only the given fields', async t => {
   const { body } = await post('/contacts', { email: 'pat@b.com', first_name: 'P', last_name: 'T' })
   const patch = (path: string, fields: object) => api.request('PATCH', `/api/contacts/${path}`, { body: fields })
   t.strictSame((await patch(body.id, { first_name: '' })).body, { object: 'contact', id: body.id })
@@ -59,7 +59,7 @@ t.test('PATCH /contacts/:id changes the given members only', async t => {
   })
 })
 
-t.test('a deleted contact that unsubscribed is unsubscribed when it is created again', async t => {
+t.test('a deleted contact that had unsubscribed is still unsubscribed when created again', async t => {
   const { body } = await post('/contacts', { email: 'gone@b.com' })
   await api.request('PATCH', `/api/contacts/${body.id}`, { body: { unsubscribed: true } })
   const deleted = await api.request('DELETE', `/api/contacts/${body.id}`)
@@ -81,7 +81,7 @@ t.test('a deleted contact that unsubscribed is unsubscribed when it is created a
   })
 })
 
-t.test('an address with a slash names its contact, encoded or not', async t => {
+t.test('a contact is found by an address with slashes, encoded or not', async t => {
   const email = 'a/b//c=d@b.com'
   const { body: contact } = await post('/contacts', { email, domain })
   for (const named of [email, encodeURIComponent(email)]) {
@@ -111,7 +111,7 @@ t.test('GET /contacts lists the contacts of a domain in pages, newest first', as
   shows(t, await get('/contacts?domain=not-mine.com'), { statusCode: 422, name: 'validation_error' })
 })
 
-t.test('audiences have members, an exact count and a name of their own', async t => {
+t.test('an audience has members, an exact count and a unique name', async t => {
   const { status, body: audience } = await post('/audiences', { name: 'News', domain })
   t.equal(status, 201)
   shows(t, audience, { object: 'audience', name: 'News', domain_id, domain, contacts_count: 0 })

@@ -18,7 +18,7 @@ const download = async (path: string) => {
   return { type: response.headers.get('content-type'), text: await response.text() }
 }
 
-t.test('GET /contacts/export gives a file that an import reads as it was', async t => {
+t.test('GET /contacts/export writes a CSV that an import restores exactly', async t => {
   await post('/contact-properties', { key: 'note', type: 'string', fallback_value: 'none' })
   await post('/contact-properties', { key: 'seats', type: 'number' })
   const contacts = [
@@ -59,7 +59,7 @@ t.test('GET /contacts/export gives a file that an import reads as it was', async
   }
 })
 
-t.test('POST /suppressions/import suppresses the right addresses, and an export has them', async t => {
+t.test('POST /suppressions/import adds valid addresses, and the export lists them', async t => {
   const csv =
     'Email Address;Reason;Expires_At\nann@b.com;bounce;\nwrong;;\nBob@b.com;;2199-01-01T00:00:00Z\nann@b.com;;\n'
   const { status, body } = await post('/suppressions/import', { csv })
@@ -85,7 +85,7 @@ t.test('POST /suppressions/import suppresses the right addresses, and an export 
   shows(t, await post('/suppressions/import', { csv: 'a,b\n' }), { status: 422 })
 })
 
-t.test('a property named like a member of every object is exported as it is', async t => {
+t.test('properties named like members of Object are exported correctly', async t => {
   const stranger = await newAccount(world)
   const keys = ['constructor', 'toString', 'hasOwnProperty', 'valueOf']
   for (const key of keys) await post('/contact-properties', { key, type: 'string' }, stranger.key)

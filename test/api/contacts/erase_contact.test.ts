@@ -14,7 +14,7 @@ const work = openWork(t, world, 'capture')
 const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
 const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
 
-t.test('DELETE /contacts/:id?erase=true erases a person', async t => {
+t.test('DELETE /contacts/:id?erase=true erases all data of a person', async t => {
   const person = 'ann@erase.com'
   const { id } = (await post('/contacts', { email: person, domain: account.domain, first_name: 'Ann' })).body
   const alone = await acceptEmail(world, account, { to: person, subject: 'To Ann', text: 'For Ann alone' })

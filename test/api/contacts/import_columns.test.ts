@@ -18,7 +18,7 @@ const keys = async () =>
 
 t.before(() => api.request('POST', '/api/contact-properties', { body: { key: 'plan', type: 'string' } }))
 
-t.test('a column that `column_map` does not name is found by its name', async t => {
+t.test('a column that `column_map` omits is matched by its name', async t => {
   const csv = 'Mail,unsubscribed,First Name,Plan,time,Notes\nann@b.com,true,Ann,pro,Asia/Tokyo,x\n'
   const ended = await imports.ofText(csv, { column_map: { email: 'Mail', timezone: 'Time' } })
   shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['Notes'] })
@@ -30,7 +30,7 @@ t.test('a column that `column_map` does not name is found by its name', async t 
   })
 })
 
-t.test('a column of the name of a member that `column_map` gives another column is not read', async t => {
+t.test('a column is ignored if `column_map` maps its field to another column', async t => {
   const csv = 'email,work email,plan,Tarif,first_name\nhome@b.com,work@b.com,old,new,Ann\n'
   const column_map = { email: 'Work Email', properties: { plan: { column: 'tarif' }, alias: { column: 'first_name' } } }
   const ended = await imports.ofText(csv, { column_map, create_properties: true })
@@ -38,7 +38,7 @@ t.test('a column of the name of a member that `column_map` gives another column 
   shows(t, await get('/contacts/work@b.com'), { first_name: null, properties: { plan: 'new', alias: 'Ann' } })
 })
 
-t.test('`create_properties` makes keys of all names that have letters, beside a `column_map` too', async t => {
+t.test('`create_properties` makes a key from every name with letters or digits', async t => {
   const names = [
     'Mail',
     'Straße',
@@ -63,7 +63,7 @@ t.test('`create_properties` makes keys of all names that have letters, beside a 
   t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort(), 'finds those that it has made')
 })
 
-t.test('a key that the request asks for and that cannot be one is refused', async t => {
+t.test('an invalid property key in `column_map` is refused', async t => {
   const column_map = { properties: { 'Phone (mobile)': { column: 'Phone' } } }
   shows(t, await imports.ofText('email,Phone\n', { column_map, create_properties: true }), {
     statusCode: 422,
@@ -71,7 +71,7 @@ t.test('a key that the request asks for and that cannot be one is refused', asyn
   })
 })
 
-t.test('columns of properties whose keys differ in the case of letters are read as an export writes them', async t => {
+t.test('columns whose names differ only in case fill separate properties', async t => {
   for (const key of ['tier', 'Tier'])
     await api.request('POST', '/api/contact-properties', { body: { key, type: 'string' } })
   const ended = await imports.ofText('email,tier,Tier,TIER\ncase@b.com,low,high,none\n')
@@ -81,7 +81,7 @@ t.test('columns of properties whose keys differ in the case of letters are read 
   shows(t, reserved, { status: 422, body: { message: '`key` is reserved.' } })
 })
 
-t.test('a first line that tells Excel the delimiter is no header', async t => {
+t.test('a `sep=` line from Excel is not the header', async t => {
   const { ignored_columns: _, ...ended } = Object(
     await imports.ofText('sep=;\r\nemail;first_name\r\nsep@b.com;"A, B"\r\nbad;\r\n'),
   )

@@ -13,7 +13,7 @@ const imports = new Imports(api, account.key, openWork(t, world).importer)
 const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
 const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
 
-t.test('an opt-out holds whichever of equal addresses in a batch has it', async t => {
+t.test('an opt-out of an address repeated in a batch wins, wherever it stands', async t => {
   const contacts = [
     { email: 'ann@b.com', unsubscribed: true, do_not_track: true },
     { email: 'Ann@b.com', first_name: 'Ann' },
@@ -32,7 +32,7 @@ t.test('an opt-out holds whichever of equal addresses in a batch has it', async 
   shows(t, await get('/contacts/bob@b.com'), { unsubscribed: false }, 'taken back by the one that wins')
 })
 
-t.test('an opt-out holds whichever record of an address in a file has it', async t => {
+t.test('an opt-out of an address repeated in a file wins, wherever it stands', async t => {
   await post('/contacts', { email: 'old@c.com', first_name: 'Old' })
   const others = Array.from({ length: 700 }, (_, n) => `x${n}@c.com,X,`)
   const lines = [
@@ -58,7 +58,7 @@ t.test('an opt-out holds whichever record of an address in a file has it', async
   shows(t, await get('/contacts/near@c.com'), { unsubscribed: false }, 'taken back by the one that wins')
 })
 
-t.test('the stronger reason and the later end hold of equal addresses in a file of suppressions', async t => {
+t.test('the stronger reason and later expiry of a repeated suppression win', async t => {
   const csv = [
     'email,reason,expires_at',
     'ann@d.com,bounce,2100-01-01T00:00:00Z',

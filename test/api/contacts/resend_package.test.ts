@@ -16,7 +16,7 @@ const api = await startApi(t, world, key)
 const { importer } = openWork(t, world)
 const { broadcasts, contacts, contactProperties, usage } = new Resend(key, { baseUrl: `${api.url}/api` })
 
-t.test('the resend package keeps contact properties', async t => {
+t.test('the resend package creates, reads, changes and lists contact properties', async t => {
   const made = await contactProperties.create({ key: 'plan', type: 'string', fallbackValue: 'free' })
   const id = made.data?.id as string
   shows(t, (await contactProperties.get(id)).data as object, { key: 'plan', type: 'string', fallbackValue: 'free' })
@@ -43,7 +43,7 @@ t.test('the resend package creates, reads, changes and deletes contacts by id an
   shows(t, await contacts.get(id), { error: { name: 'not_found', message: 'Contact not found' } })
 })
 
-t.test('the resend package keeps the contacts of an audience', async t => {
+t.test('the resend package adds, changes and removes contacts of an audience', async t => {
   const { body } = await api.request('POST', '/api/audiences', { body: { name: 'News' } })
   const audienceId = body.id
   const id = (await contacts.create({ audienceId, email: 'bob@b.com' })).data?.id as string
@@ -53,7 +53,7 @@ t.test('the resend package keeps the contacts of an audience', async t => {
   shows(t, (await contacts.get(id)).data as object, { first_name: 'Bob' })
 })
 
-t.test('the resend package takes a segment for an audience, for contacts and for broadcasts', async t => {
+t.test('the resend package accepts a segment id as an audience id', async t => {
   const { body: segment } = await api.request('POST', '/api/segments', {
     body: { name: 'Beta', domain: account.domain, filter: { status: 'members_only' } },
   })

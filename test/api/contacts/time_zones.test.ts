@@ -13,7 +13,7 @@ const ask = async (method: string, path: string, body?: object) =>
 const zoneOf = async (email: string) => Object((await ask('GET', `/${email}`)).body).timezone
 const WRONG = '`timezone` must be an IANA time zone such as Europe/Berlin.'
 
-t.test('a contact has the time zone that it was given, or none', async t => {
+t.test('POST and PATCH /contacts set, keep and clear the time zone', async t => {
   shows(t, (await ask('POST', '', { email: 'ann@b.com' })).body, { timezone: null })
   shows(t, (await ask('POST', '', { email: 'ann@b.com', timezone: 'Europe/Kyiv' })).body, { timezone: 'Europe/Kyiv' })
   shows(t, (await ask('POST', '', { email: 'ann@b.com', first_name: 'Ann' })).body, { timezone: 'Europe/Kyiv' })
@@ -38,7 +38,7 @@ t.test('a time zone that does not exist is refused', async t => {
   t.equal(await zoneOf('a@b.com'), 'UTC')
 })
 
-t.test('an import reads time zones, and names the lines with wrong ones', async t => {
+t.test('an import reads time zones, and lists lines with invalid ones', async t => {
   const imports = new Imports(api, account.key, openWork(t, world).importer)
   const csv = 'email,Timezone\nc@b.com,America/New_York\nd@b.com,\ne@b.com,Mars/Base\n'
   shows(t, await imports.ofText(csv), {

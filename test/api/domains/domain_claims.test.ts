@@ -31,7 +31,7 @@ const read = async (account: TestAccount, { domain_id }: DomainClaim) =>
 const statusOf = async (account: TestAccount, domain_id: string) =>
   (await call(account, 'GET', `/domains/${domain_id}`)).body.status as string
 
-/** Somebody who has verified a domain, and somebody else who has claimed it. */
+/** An owner with a verified domain, and another account that has claimed it. */
 async function contend() {
   const [owner, claimant] = [await newAccount(world), await newAccount(world)]
   const { body } = await claim(claimant, owner.domain)
@@ -54,7 +54,7 @@ async function check(account: TestAccount, { id }: DomainClaim): Promise<void> {
 const move = ({ id }: DomainClaim, column: 'proven_at' | 'expires_at', ago: string) =>
   query(`UPDATE domain_claims SET ${column} = now() - $1::interval WHERE id = $2`, [ago, id])
 
-t.test('a name of another account is claimed once, with a domain of its own and a record to publish', async t => {
+t.test('POST /domains/claim makes one claim, with its own domain and TXT record', async t => {
   const { owner, claimant, claimed } = await contend()
   shows(t, claimed, {
     object: 'domain_claim',
@@ -72,14 +72,14 @@ t.test('a name of another account is claimed once, with a domain of its own and 
   t.match(await call(owner, 'GET', `/domains/${owner.domain_id}/claim`), { status: 404 })
 })
 
-t.test('two requests at once make one claim', async t => {
+t.test('concurrent claims of one account make one claim', async t => {
   const [owner, claimant] = [await newAccount(world), await newAccount(world)]
   const answers = await Promise.all([claim(claimant, owner.domain), claim(claimant, owner.domain)])
   t.strictSame(answers.map(({ status }) => status).sort(), [200, 201])
   t.equal(answers[0]?.body.id, answers[1]?.body.id)
 })
 
-t.test('a domain that was added before and could not be verified is the one that is claimed for', async t => {
+t.test('a claim uses the unverified domain that its account already has', async t => {
   const [owner, claimant] = [await newAccount(world), await newAccount(world)]
   await query(`INSERT INTO domains (account_id, id, name, status) VALUES ($1, gen_random_uuid(), $2, 'failed')`, [
     claimant.id,
@@ -92,7 +92,7 @@ t.test('a domain that was added before and could not be verified is the one that
   t.match(await claim(claimant, owner.domain), { status: 201, body: { domain_id: before.id } })
 })
 
-t.test('what cannot be claimed is refused', async t => {
+t.test('POST /domains/claim refuses names that cannot be claimed', async t => {
   const [owner, claimant] = [await newAccount(world), await newAccount(world)]
   const trusted = await newAccount(world)
   await query('UPDATE domains SET is_trusted = true WHERE id = $1', [trusted.domain_id])
@@ -109,7 +109,7 @@ t.test('what cannot be claimed is refused', async t => {
   t.strictSame(await query('SELECT FROM domain_claims WHERE account_id = $1', [claimant.id]), [])
 })
 
-t.test('a proven claim takes the name from who does not use it any more, with new keys', async t => {
+t.test('a proven claim takes over an unused name, with new DKIM keys', async t => {
   const { owner, claimant, claimed } = await contend()
   t.match(await call(claimant, 'POST', `/domains/${claimed.domain_id}/claim/verify`), {
     status: 200,
@@ -140,7 +140,7 @@ t.test('a proven claim takes the name from who does not use it any more, with ne
   t.match(await call(claimant, 'POST', `/domains/${claimed.domain_id}/claim/verify`), { body: { status: 'completed' } })
 })
 
-t.test('what the owner does with it blocks a claim: scheduled mail, then mail of a day, then its records', async t => {
+t.test('scheduled mail, recent mail and records of the owner block a claim', async t => {
   const { owner, claimant, claimed } = await contend()
   await publishOwner(owner)
   prove(claimed)
@@ -162,7 +162,7 @@ t.test('what the owner does with it blocks a claim: scheduled mail, then mail of
   t.equal(await blocked(), 'completed')
 })
 
-t.test('after 72 hours nothing blocks it, as long as its record is there', async t => {
+t.test('a claim proven for 72 hours completes although the owner is active', async t => {
   const { owner, claimant, claimed } = await contend()
   prove(claimed)
   await acceptEmail(world, owner)
@@ -194,7 +194,7 @@ t.test('after 72 hours nothing blocks it, as long as its record is there', async
   t.equal(await statusOf(owner, owner.domain_id), 'pending', 'what it published before proves nothing any more')
 })
 
-t.test('a name whose owner is deleted is had at once by who proves it', async t => {
+t.test('a proven claim completes at once when the owner deletes the domain', async t => {
   const { owner, claimant, claimed } = await contend()
   await acceptEmail(world, owner)
   prove(claimed)
@@ -206,7 +206,7 @@ t.test('a name whose owner is deleted is had at once by who proves it', async t 
   t.equal(await statusOf(claimant, claimed.domain_id), 'pending')
 })
 
-t.test('a claim that is not proven in time expires, and another may be made; a proven one does not', async t => {
+t.test('an unproven claim expires; a proven one does not', async t => {
   const { owner, claimant, claimed } = await contend()
   await move(claimed, 'expires_at', '1 second')
   const again = await claim(claimant, owner.domain)
@@ -225,7 +225,7 @@ t.test('a claim that is not proven in time expires, and another may be made; a p
   t.match(await read(claimant, third), { status: 'blocked' })
 })
 
-t.test('a claim goes with the domain that it is for', async t => {
+t.test('a claim is deleted with its domain', async t => {
   const { owner, claimant, claimed } = await contend()
   t.match(await call(claimant, 'DELETE', `/domains/${claimed.domain_id}`), { status: 200 })
   t.match(await call(claimant, 'GET', `/domains/${claimed.domain_id}/claim`), { status: 404 })
@@ -234,7 +234,7 @@ t.test('a claim goes with the domain that it is for', async t => {
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })
 
-t.test('of two accounts that prove a name at once, one has it', async t => {
+t.test('only one of two accounts that prove a name at once gets it', async t => {
   const { owner, claimant, claimed } = await contend()
   const rival = await newAccount(world)
   const { body: rivals } = await claim(rival, owner.domain)
@@ -244,7 +244,7 @@ t.test('of two accounts that prove a name at once, one has it', async t => {
   t.strictSame(statuses.sort(), ['completed', 'superseded'])
 })
 
-t.test('an owner who is vouched for meanwhile keeps the name', async t => {
+t.test('a claim fails when the operator vouches for the owner', async t => {
   const { owner, claimant, claimed } = await contend()
   prove(claimed)
   await query('UPDATE domains SET is_trusted = true WHERE id = $1', [owner.domain_id])
@@ -256,11 +256,11 @@ t.test('an owner who is vouched for meanwhile keeps the name', async t => {
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })
 
-t.test('mail that its owner sends while the name is handed over is seen', async t => {
+t.test('a claim is blocked by mail that its owner is just sending', async t => {
   const { owner, claimant, claimed } = await contend()
   prove(claimed)
   const accepted = Promise.withResolvers<void>()
-  const checking = accepted.promise.then(() => check(claimant, claimed)) // on the pool, so not begun inside
+  const checking = accepted.promise.then(() => check(claimant, claimed)) // outside the transaction, to use the pool
   await pool.transaction(async tx => {
     await acceptEmail({ ...world, pool: { ...pool, ...tx } }, owner)
     accepted.resolve()

@@ -27,7 +27,7 @@ const log = createLog('warn', { write: line => void logged.push(line) })
 const work = openWork(t, { ...world, log }, inbox.url, { times: { ...TEST_TIMES, keys_ms: 0 } })
 const query = async (text: string, ...values: unknown[]) => (await pool.pg.query(text, values)).rows
 
-t.test('mail is signed with RSA alone until the record of Ed25519 is there, then with both', async t => {
+t.test('mail is signed with RSA, and with Ed25519 once DNS has its record', async t => {
   const domain = await addDomain('partly.com')
   const hidden = hide(domain, 'mb1e')
   await check(domain.id)
@@ -47,7 +47,7 @@ t.test('mail is signed with RSA alone until the record of Ed25519 is there, then
   t.strictSame(await signaturesOf(domain), ['rsa-sha256 mb1 pass'])
 })
 
-t.test('new keys are made once, and sign as soon as their records are seen, each by itself', async t => {
+t.test('POST /domains/:id/dkim/rotate makes keys once; each signs when DNS has it', async t => {
   const domain = await verifiedDomain('turning.com')
   const before = domain.records.map(({ name }) => name)
   const answers = await Promise.all([rotate(domain.id), rotate(domain.id)])
@@ -77,7 +77,7 @@ t.test('new keys are made once, and sign as soon as their records are seen, each
   )
 })
 
-t.test('retired keys are listed for 7 days, and their selectors are never used again', async t => {
+t.test('retired keys are listed for 7 days; selectors are never reused', async t => {
   const domain = await verifiedDomain('returning.com')
   for (const generation of [2, 3]) {
     publish(zone, (await rotate(domain.id)).body as unknown as PresentedDomain)
@@ -97,7 +97,7 @@ t.test('retired keys are listed for 7 days, and their selectors are never used a
   t.strictSame(await signaturesOf(domain), passesOf(3))
 })
 
-t.test('an email that is tried again with new keys is the same but for its signatures', async t => {
+t.test('a retried email differs only in its signatures after key rotation', async t => {
   const domain = await verifiedDomain('again.com')
   const id = await acceptEmail(world, account, { from: 'a@again.com', html: '<p>Hi</p>' })
   const none = () => t.fail('it has no files') as never
@@ -114,7 +114,7 @@ t.test('an email that is tried again with new keys is the same but for its signa
   t.strictSame(second, first)
 })
 
-t.test('an Ed25519 key that nobody ever published gives way to the next one', async t => {
+t.test('rotation discards an Ed25519 key that was never published', async t => {
   const domain = await verifiedDomain('lazy.com')
   const rotated = (await rotate(domain.id)).body as unknown as PresentedDomain
   publish(zone, rotated)
@@ -133,7 +133,7 @@ t.test('an Ed25519 key that nobody ever published gives way to the next one', as
   t.strictSame(await signaturesOf(domain), passesOf(3))
 })
 
-t.test('keys are not changed of a domain that was never verified, or that DNS is not asked about', async t => {
+t.test('rotate refuses a domain that was never verified or is trusted', async t => {
   const domain = await addDomain('fresh.com')
   const refused = { status: 422, body: { name: 'validation_error' } }
   t.match(await rotate(domain.id), { ...refused, body: { message: /never verified/ } })
@@ -143,7 +143,7 @@ t.test('keys are not changed of a domain that was never verified, or that DNS is
   t.strictSame(await query(`SELECT FROM dkim_keys WHERE state = 'staged' AND domain_id IN ($1, $2)`, domain.id, id), [])
 })
 
-t.test('an Ed25519 key that does not open stops nothing, and one of RSA does', async t => {
+t.test('an unusable Ed25519 key stops nothing; an unusable RSA key stops sending', async t => {
   const domain = await verifiedDomain('broken.com')
   const spoil = (algorithm: string) =>
     query(`UPDATE dkim_keys SET private_key = 'x' WHERE domain_id = $1 AND algorithm = $2`, domain.id, algorithm)
@@ -156,7 +156,7 @@ t.test('an Ed25519 key that does not open stops nothing, and one of RSA does', a
   t.strictSame(await signaturesOf(domain), ['rsa-sha256 mb1 pass'], 'the next email is accepted as well')
 
   await rotate(domain.id)
-  await spoil('rsa-sha256') // of both generations
+  await spoil('rsa-sha256') // both the active and the staged key
   const count = inbox.messages.length
   await send(domain)
   t.equal(inbox.messages.length, count)
@@ -164,7 +164,7 @@ t.test('an Ed25519 key that does not open stops nothing, and one of RSA does', a
   await t.rejects(send(domain), { name: 'sending_configuration_unavailable' }, 'that the next one opens is no help')
 })
 
-t.test('with DKIM_ROTATE_DAYS the keys of domains proven by DNS are changed when they are as old', async t => {
+t.test('DKIM_ROTATE_DAYS rotates older keys of domains proven by DNS', async t => {
   const rotating = { ...work, config: { ...work.config, DKIM_ROTATE_DAYS: 30 } }
   const [old, young, waiting] = await Promise.all(['old.com', 'young.com', 'waiting.com'].map(verifiedDomain))
   const trusted = await createDomain(world, { account_id: account.id, name: 'old.org', is_trusted: true })
@@ -186,7 +186,7 @@ t.test('with DKIM_ROTATE_DAYS the keys of domains proven by DNS are changed when
   t.strictSame(await stagedOf(), { 'old.com': ['mb2', 'mb2e'], 'waiting.com': ['mb2', 'mb2e'] })
 })
 
-t.test('a domain of when there was no Ed25519 gets a key of it, which signs once it is published', async t => {
+t.test('an older domain without Ed25519 gets a key, which signs once published', async t => {
   const domain = await verifiedDomain('elder.com')
   await query(`DELETE FROM dkim_keys WHERE domain_id = $1 AND algorithm = 'ed25519-sha256'`, domain.id)
   delete zone['mb1e._domainkey.elder.com']
@@ -211,7 +211,7 @@ async function verifiedDomain(name: string): Promise<PresentedDomain> {
   return domain
 }
 
-/** Takes the record of a key out of DNS; answers it. */
+/** Takes the record of a key out of DNS; returns it. */
 function hide({ name }: PresentedDomain, selector: string) {
   const records = zone[`${selector}._domainkey.${name}`]
   if (!records) throw new Error(`${selector} of ${name} was not published`)
@@ -238,7 +238,7 @@ async function send({ name }: PresentedDomain): Promise<void> {
   await work.sender.idle()
 }
 
-/** What a receiver makes of the signatures of a message that is sent now. */
+/** Sends a message; returns the verdicts of a receiver on its signatures. */
 async function signaturesOf(domain: PresentedDomain): Promise<string[]> {
   const count = inbox.messages.length
   await send(domain)

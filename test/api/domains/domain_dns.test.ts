@@ -53,7 +53,7 @@ const { id } = (
 ).body
 const path = `/domains/${id}`
 
-t.test('mx-check says where mail to a name goes', async t => {
+t.test('GET /domains/mx-check returns the MX records of a name', async t => {
   const ours = '10 inbound.mail.server.com'
   zone['ours.com'] = { MX: [ours] }
   zone['both.com'] = { MX: ['20 MX2.google.com', ours, '10 a.google.com'] }
@@ -72,7 +72,7 @@ t.test('mx-check says where mail to a name goes', async t => {
   shows(t, await check('nobody.com'), { has_mx: false, ours: false, records: [] })
 })
 
-t.test('mx-check refuses what is no name, and says when nobody answers', async t => {
+t.test('GET /domains/mx-check refuses invalid names and reports DNS failures', async t => {
   zone['broken.com'] = 'servfail'
   for (const [query, name, message] of [
     ['', 'missing_required_field', /`name`/],
@@ -88,7 +88,7 @@ t.test('mx-check refuses what is no name, and says when nobody answers', async t
   }
 })
 
-t.test('the provider is told by the name servers of the zone', async t => {
+t.test('GET /domains/:id/dns finds the DNS provider by its name servers', async t => {
   const { body } = await ask('POST', '/domains', { name: 'mail.kept.co.uk' })
   const detect = async () => (await ask('GET', `/domains/${body.id}/dns`)).body
   const head = { object: 'domain_dns', id: body.id, name: 'mail.kept.co.uk' }
@@ -114,7 +114,7 @@ t.test('the provider is told by the name servers of the zone', async t => {
   t.match(await detect(), { statusCode: 422, name: 'validation_error', message: /could not be looked up now/ })
 })
 
-t.test('the records are exported in each format', async t => {
+t.test('GET /domains/:id/dns/export returns each format', async t => {
   for (const [query, format, type, content] of [
     ['', 'zone', 'text/dns', /\nsend\.helped\.com\.\t3600\tIN\tMX\t10 feedback\.mail\.server\.com\.\n/],
     ['?format=csv', 'csv', 'text/csv', /\r\nMX,helped\.com,inbound\.mail\.server\.com,10,3600\r\n/],
@@ -135,7 +135,7 @@ const credentials = { cloudflare: { token: CLOUDFLARE_TOKEN }, godaddy: GODADDY,
 const names = { cloudflare: 'Cloudflare', godaddy: 'GoDaddy', namecheap: 'Namecheap' }
 const kinds = Object.keys(credentials) as (keyof typeof credentials)[]
 
-t.test('what is missing or no credential is refused by name', async t => {
+t.test('missing and invalid credentials of a DNS provider are refused by name', async t => {
   for (const [kind, body, name, message] of [
     ['cloudflare', undefined, 'validation_error', /body/],
     ['cloudflare', {}, 'missing_required_field', /`token`/],
@@ -155,7 +155,7 @@ t.test('what is missing or no credential is refused by name', async t => {
 })
 
 for (const kind of kinds) {
-  t.test(`${kind}: the records are written, and DNS is asked for them`, async t => {
+  t.test(`${kind}: POST /domains/:id/dns/${kind} writes the records and starts verification`, async t => {
     await pool.run(sql.unsafe`UPDATE domains SET status = 'not_started' WHERE id = ${id}`)
     const provider = providers[kind]
     const { status, body } = await ask('POST', `${path}/dns/${kind}`, { ...credentials[kind], type: 'TXT' })
@@ -174,7 +174,7 @@ for (const kind of kinds) {
     t.strictSame((body as unknown as { applied: object[] }).applied, named)
     t.equal(provider.records.length, records.length)
 
-    // As any name server has them from then on.
+    // Publish the written records in our zone.
     for (const { type, name, value, priority } of provider.records) {
       const { [name]: there } = zone
       const plain = type === 'MX' ? `${priority} ${value}` : value
@@ -195,7 +195,7 @@ for (const kind of kinds) {
     for (const { name } of provider.records) delete zone[name]
   })
 
-  t.test(`${kind}: a refusal is told in the provider’s words, without the credentials`, async t => {
+  t.test(`${kind}: a refusal quotes the provider, without the credentials`, async t => {
     const provider = providers[kind]
     const before = linesOf(provider)
     const wrong = { cloudflare: { token: `${CLOUDFLARE_TOKEN}X` }, godaddy: { ...GODADDY, key: `${GODADDY.key}X` } }
@@ -207,7 +207,7 @@ for (const kind of kinds) {
   })
 }
 
-t.test('a domain that could not be verified anyway is not written', async t => {
+t.test('records of a domain that could not be verified are not written', async t => {
   const other = await newAccount(world)
   const { body } = await ask('POST', '/domains', { name: `a.${ZONE}` })
   await pool.run(sql.unsafe`UPDATE domains SET name = 'held.com', status = 'verified' WHERE id = ${other.domain_id}`)
@@ -218,7 +218,7 @@ t.test('a domain that could not be verified anyway is not written', async t => {
   t.equal(providers.cloudflare.writes.length, before)
 })
 
-t.test('a provider that repeats the credentials in what it refuses is not quoted with them', async t => {
+t.test('credentials that a provider repeats in its error are redacted', async t => {
   const { body } = await ask('POST', '/domains', { name: `refused.${ZONE}` })
   for (const kind of kinds) {
     const all = Object.values(credentials[kind]).map(secret => `${secret} ${encodeURIComponent(secret)}`)
@@ -233,7 +233,7 @@ t.test('a provider that repeats the credentials in what it refuses is not quoted
   }
 })
 
-t.test('no credential is stored, logged or answered', async t => {
+t.test('no credential is stored, logged or returned', async t => {
   const requestLog = JSON.stringify(await readLogs(pool, account, requests))
   t.match(requestLog, /dns\/namecheap/)
   const tables = [...(await dumpTables(pool))]

@@ -27,7 +27,7 @@ const change = (id: string, body: unknown) => api.request('PATCH', `/api/domains
 const setStatus = (id: string, status: string, is_trusted = false) =>
   pool.run(sql.unsafe`UPDATE domains SET status = ${status}, is_trusted = ${is_trusted} WHERE id = ${id}`)
 
-/** How many checks of a domain are queued; they are taken out. */
+/** Removes the queued checks of a domain; returns how many there were. */
 async function takeJobs(id: string): Promise<number> {
   const { rowCount } = await pool.pg.query(`DELETE FROM graphile_worker._private_jobs WHERE key = $1`, [
     `verify_domain:${id}`,
@@ -35,7 +35,7 @@ async function takeJobs(id: string): Promise<number> {
   return rowCount ?? 0
 }
 
-/** A domain that is in a status, without a job. */
+/** Adds a domain with the given status and no queued check; returns its id. */
 async function domainIn(status: DomainStatus, settings: object = {}): Promise<string> {
   const id = newId()
   await addDomain(pool, world.secrets, { account_id: account.id, id, name: `d-${id}.com`, status, ...settings })
@@ -51,7 +51,7 @@ const SENDING = [
   'DMARC TXT _dmarc',
 ]
 
-t.test('a domain is added, published, verified, and sends', async t => {
+t.test('a domain is added, published and verified, and then sends', async t => {
   const added = await add({ name: 'Bücher.com' })
   t.match(added, { status: 201, body: { object: 'domain', name: 'xn--bcher-kva.com', status: 'not_started' } })
   const { id } = added.body
@@ -72,7 +72,7 @@ t.test('a domain is added, published, verified, and sends', async t => {
   t.match(await send(), { status: 200 })
 })
 
-t.test('what is left out has the default of the contract, what is given is kept', async t => {
+t.test('POST /domains fills in defaults and keeps the given fields', async t => {
   const { status, body } = await add({ name: 'defaults.com', nothing: 'known' })
   t.equal(status, 201)
   t.strictSame(Object.keys(body), [
@@ -99,7 +99,7 @@ t.test('what is left out has the default of the contract, what is given is kept'
   t.strictSame(kindsOf(receiving.body as unknown as PresentedDomain), ['Receiving MX in.com'])
 })
 
-/** Of 254 characters. */
+/** A name of 254 characters. */
 const long = `${Array.from({ length: 4 }, () => 'a'.repeat(62)).join('.')}.co`
 const wrong: [body: unknown, name: string, message?: RegExp][] = [
   [undefined, 'validation_error'],
@@ -155,7 +155,7 @@ const wrong: [body: unknown, name: string, message?: RegExp][] = [
   [{ name: 'ok.co', custom_return_path: 'track' }, 'validation_error', /CNAME/],
 ]
 
-t.test('what is wrong is refused by name, and nothing is added', async t => {
+t.test('POST /domains refuses invalid fields by name and adds nothing', async t => {
   const count = async () => (await pool.pg.query('SELECT count(*) FROM domains')).rows[0].count
   const before = await count()
   for (const [body, name, message = /\w/] of wrong) {
@@ -166,7 +166,7 @@ t.test('what is wrong is refused by name, and nothing is added', async t => {
   t.equal(await count(), before)
 })
 
-t.test('naughty strings are no names', async t => {
+t.test('naughty strings are refused as domain names', async t => {
   const found = await Promise.all(
     naughtyStrings.map(async (name, i) => {
       const path = i % 5 === 0 ? `/api/domains/mx-check?name=${encodeURIComponent(name)}` : null
@@ -178,17 +178,17 @@ t.test('naughty strings are no names', async t => {
   t.strictSame(odd, [])
 })
 
-t.test('a name is one name, however it is written', async t => {
+t.test('a domain name has one form for any case, Unicode or Punycode', async t => {
   t.match(await add({ name: 'BÜCHER.de' }), { status: 201, body: { name: 'xn--bcher-kva.de' } })
   for (const name of ['bücher.DE', 'xn--bcher-kva.de', 'XN--BCHER-KVA.DE', 'bu\u0308cher.de', 'bücher。de']) {
     const message = 'This account has the domain xn--bcher-kva.de already.'
     t.match(await add({ name }), { status: 422, body: { name: 'validation_error', message } }, name)
   }
-  // Cyrillic letters that look like others are another name, and are shown to be.
+  // Cyrillic letters that look like Latin ones make another name, shown as Punycode.
   t.match(await add({ name: 'аррӏе.com' }), { status: 201, body: { name: 'xn--80ak6aa92e.com' } })
 })
 
-t.test('what another account has verified is in conflict with the same name, one above and one below', async t => {
+t.test('a domain conflicts with the same, parent and child domains of others', async t => {
   const other = await newAccount(world)
   const theirs = { account_id: other.id, id: other.id, name: 'mail.taken.co.uk', status: 'verified' } as const
   await addDomain(pool, world.secrets, theirs)
@@ -208,7 +208,7 @@ t.test('what another account has verified is in conflict with the same name, one
   }
 })
 
-t.test('whoever is second to verify is in conflict, in whichever order they were added', async t => {
+t.test('verify is refused with 409 once another account has verified the name', async t => {
   const other = await newAccount(world)
   for (const [mine, theirs] of [
     ['same.net', 'same.net'],
@@ -228,7 +228,7 @@ t.test('whoever is second to verify is in conflict, in whichever order they were
   }
 })
 
-t.test('operators vouch for a domain, but not for another account’s', async t => {
+t.test('an operator can vouch for a domain unless another account has it verified', async t => {
   const other = await newAccount(world)
   const trust = (account_id: string, name: string) => createDomain(world, { account_id, name, is_trusted: true })
   const { id } = await trust(account.id, 'vouched.com')
@@ -243,7 +243,7 @@ t.test('operators vouch for a domain, but not for another account’s', async t 
   t.strictSame(raced.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })
 
-t.test('a plan’s number of domains is exact, however many are added at once', async t => {
+t.test('the domain limit of a plan is exact under concurrent requests', async t => {
   const limited = await newAccount(world)
   await pool.pg.query(`INSERT INTO plans (name, domains) VALUES ('three', 3)`)
   await pool.pg.query(`UPDATE accounts SET plan = 'three' WHERE id = $1`, [limited.id])
@@ -264,12 +264,12 @@ t.test('a plan’s number of domains is exact, however many are added at once', 
   t.match(await add({ name: 'limited9.com' }, limited.key), { status: 402 }, 'no room yet')
 })
 
-t.test('the same name added at once is added once', async t => {
+t.test('concurrent requests add the same name once', async t => {
   const answers = await Promise.all(Array.from({ length: 4 }, () => add({ name: 'once.com' })))
   t.strictSame(answers.map(({ status }) => status).sort(), [201, 422, 422, 422])
 })
 
-t.test('domains are listed newest first, in pages if asked for, without their records', async t => {
+t.test('GET /domains lists domains without records, newest first, in pages', async t => {
   const lister = await newAccount(world)
   const ids = [lister.domain_id]
   for (const name of ['l1.com', 'l2.com']) ids.unshift((await add({ name }, lister.key)).body.id)
@@ -299,7 +299,7 @@ t.test('domains are listed newest first, in pages if asked for, without their re
   }
 })
 
-t.test('a change answers the id, and what is left out stays', async t => {
+t.test('PATCH /domains/:id returns the id and changes only the given fields', async t => {
   const id = await domainIn('not_started')
   const before = await read(id)
   t.match(await change(id, { nothing: 'known' }), { status: 200, text: JSON.stringify({ object: 'domain', id }) })
@@ -317,7 +317,7 @@ t.test('a change answers the id, and what is left out stays', async t => {
   t.equal(await takeJobs(id), 0, 'nobody has asked for a verification')
 })
 
-t.test('a change that cannot be changes nothing', async t => {
+t.test('PATCH /domains/:id with an invalid field changes nothing', async t => {
   const id = await domainIn('verified')
   const before = await read(id)
   for (const body of [
@@ -333,7 +333,7 @@ t.test('a change that cannot be changes nothing', async t => {
   t.equal(await takeJobs(id), 0)
 })
 
-t.test('a feature that is turned on makes a verified domain partially verified, and has DNS asked', async t => {
+t.test('enabling a feature makes a verified domain partially verified and queues a check', async t => {
   for (const feature of [
     { capabilities: { receiving: 'enabled' } },
     { open_tracking: true },
@@ -362,14 +362,14 @@ t.test('a feature that is turned on makes a verified domain partially verified, 
   t.equal(await takeJobs(trusted), 0)
 })
 
-t.test('a domain that only received sends nothing before its keys are found', async t => {
+t.test('enabling sending makes a receiving domain pending until it has keys', async t => {
   const id = await domainIn('verified', { sending: false, receiving: true })
   await change(id, { capabilities: { sending: 'enabled' } })
   shows(t, await read(id), { status: 'pending' })
   t.equal(await takeJobs(id), 1)
 })
 
-t.test('what was known of a record that is not wanted any more is forgotten', async t => {
+t.test('the status of a record that is no longer needed is deleted', async t => {
   const id = await domainIn('verified', { open_tracking: true })
   const { name } = await read(id)
   const known = ['track', 'send'].map(label => `${label}.${name}`)
@@ -392,7 +392,7 @@ t.test('what was known of a record that is not wanted any more is forgotten', as
   t.strictSame(await left(), { names: [null], return_path_verified: false })
 })
 
-t.test('a domain that is deleted is gone with its keys, its mail ends, and suppressions stay', async t => {
+t.test('DELETE /domains/:id removes keys and fails queued mail; suppressions stay', async t => {
   const other = await newAccount(world)
   const as = (method: string, path: string, key = other.key) => api.request(method, `/api${path}`, { key })
   const [queued, scheduled] = [
@@ -428,7 +428,7 @@ t.test('a domain that is deleted is gone with its keys, its mail ends, and suppr
   t.match(await add({ name: other.domain }, other.key), { status: 201 }, 'the name is free again')
 })
 
-t.test('a domain that is paused cannot be deleted to be added anew', async t => {
+t.test('a paused domain cannot be deleted', async t => {
   const id = await domainIn('verified')
   const pause = (at: string) => pool.pg.query(`UPDATE domains SET paused_at = ${at} WHERE id = $1`, [id])
   const drop = () => api.request('DELETE', `/api/domains/${id}`)
@@ -439,7 +439,7 @@ t.test('a domain that is paused cannot be deleted to be added anew', async t => 
   t.match(await drop(), { status: 200 })
 })
 
-t.test('a change amid checks is kept, and checked afterwards', async t => {
+t.test('a change during checks is kept, and checked afterwards', async t => {
   const id = await domainIn('pending')
   publish(zone, await read(id))
   const verify = () => verify_domain({ account_id: account.id, domain_id: id }, work)

@@ -14,7 +14,7 @@ const send = (from: string, key = account.key) =>
 
 let domains = 0
 
-t.test('a key of one domain sends from no other', async t => {
+t.test('an API key of one domain cannot send from another', async t => {
   const { domain: second, id } = await addSecond('verified')
   const party = { account_id: account.id, domain_id: id, expires_at: null }
   const key = await createApiKey(world.pool, world.secrets, { ...party, name: 'one', permission: 'sending_access' })
@@ -24,7 +24,7 @@ t.test('a key of one domain sends from no other', async t => {
   t.match((await send(`ann@${account.domain}`, key)).body, { statusCode: 422, name: 'validation_error', message })
 })
 
-t.test('a domain sends in three states, and only under its very name', async t => {
+t.test('only `verified` and `partially_*` domains can send, under their exact name', async t => {
   for (const status of DomainStatus.options) {
     const { domain } = await addSecond(status)
     const expected = /verified|partially/.test(status) ? 200 : 422
@@ -34,7 +34,7 @@ t.test('a domain sends in three states, and only under its very name', async t =
   }
 })
 
-t.test('a domain that only receives sends nothing', async t => {
+t.test('a domain with `sending` disabled cannot send', async t => {
   const { domain, id } = await addSecond('verified')
   await world.pool.pg.query('UPDATE domains SET sending = false, receiving = true WHERE id = $1', [id])
   t.match(await send(`ann@${domain}`), { status: 422 })
@@ -46,7 +46,7 @@ async function addSecond(status: DomainStatus): Promise<{ domain: string; id: st
   return { domain: domain.name, id: domain.id }
 }
 
-t.test('why a domain may not send is one of three sentences', async t => {
+t.test('the error of a domain that cannot send says why', async t => {
   const sender = await newAccount(world)
   const foreign = await newAccount(world)
   const send = async (domain: string) => {

@@ -50,7 +50,7 @@ t.test('an attached message arrives as message/rfc822', async t => {
   }
 })
 
-t.test('files are listed, downloaded and sent as they came', async t => {
+t.test('attachments are listed, downloaded and sent unchanged', async t => {
   const logo = randomBytes(1_000)
   const { status, body } = await send(
     [
@@ -130,7 +130,7 @@ t.test('files are listed, downloaded and sent as they came', async t => {
   )
 })
 
-t.test('a file that cannot be read is answered by an error, and one that breaks off does not look whole', async t => {
+t.test('an unreadable attachment is a 500; one that breaks off aborts the response', async t => {
   const { body } = await send([{ filename: 'x.bin', content: base64(randomBytes(2 * MB)) }])
   const list = await api.request('GET', `/api/emails/${body.id}/attachments`)
   const path = `/api/emails/${body.id}/attachments/${list.body.data[0]?.id}/content`
@@ -143,14 +143,14 @@ t.test('a file that cannot be read is answered by an error, and one that breaks 
   await t.rejects(fetch(api.url + path, { headers }).then(answer => answer.arrayBuffer()))
 })
 
-t.test('an attachment without content and path, or with both, is an invalid_attachment', async t => {
+t.test('an attachment without content and path, or with both, is invalid_attachment', async t => {
   for (const wrong of [{}, { content: base64('x'), path: 'https://acme.com/x' }, { content: null, path: null }]) {
     const { status, body } = await send([{ filename: 'x', ...wrong }])
     t.match({ status, body }, { status: 422, body: { statusCode: 422, name: 'invalid_attachment' } })
   }
 })
 
-t.test('what is wrong with an attachment is told with its place', async t => {
+t.test('an invalid attachment is refused with its position and field', async t => {
   const content = base64('x')
   const cases: [Record<string, unknown>, string, RegExp][] = [
     [{ content, filename: 5 }, 'validation_error', /^`attachments\[0\]\.filename` /],
@@ -177,7 +177,7 @@ t.test('what is wrong with an attachment is told with its place', async t => {
   for (const none of [[], null]) t.match(await send(none), { status: 200 })
 })
 
-t.test('a file may have 25 MB, files together 40 MB, and no byte more', async t => {
+t.test('an attachment has at most 25 MB, all together 40 MB', async t => {
   const file = (size: number) => ({ filename: 'x', content: base64(Buffer.alloc(size)) })
   t.match(await send([file(25 * MB), file(15 * MB)]), { status: 200 })
   for (const [files, message] of [
@@ -189,7 +189,7 @@ t.test('a file may have 25 MB, files together 40 MB, and no byte more', async t 
 })
 
 for (const size of [700_000, 3 * MB]) {
-  t.test(`of a body with a file of ${size} bytes the same content is stored once, and a retry replays`, async t => {
+  t.test(`equal files of ${size} bytes are stored once, and a retry replays`, async t => {
     const file = randomBytes(size)
     const before = await countBlobs()
     const attachments = [
@@ -208,7 +208,7 @@ for (const size of [700_000, 3 * MB]) {
   })
 }
 
-t.test('a key means the same whether a body came small or, for its spaces, large', async t => {
+t.test('a body padded with spaces to a large one is the same payload', async t => {
   const body = {
     from: `ann@${account.domain}`,
     to: 'b@b.com',
@@ -222,7 +222,7 @@ t.test('a key means the same whether a body came small or, for its spaces, large
   t.equal(large.headers.get('idempotent-replayed'), 'true')
 })
 
-t.test('files of a batch are stored with their emails', async t => {
+t.test('attachments of a batch are stored with their emails', async t => {
   const item = (name: string, content: string) => ({
     ...{ from: `ann@${account.domain}`, to: 'b@b.com', subject: 'Hi' },
     attachments: [{ filename: name, content }],
@@ -239,7 +239,7 @@ t.test('files of a batch are stored with their emails', async t => {
   })
 })
 
-t.test('a large body that is no JSON, or too large without its files, is refused like a small one', async t => {
+t.test('a large body with invalid JSON or large html is refused', async t => {
   const request = (raw: string) => api.request('POST', '/api/emails', { raw })
   t.match(await request(`{"attachments":[{"content":"${'A'.repeat(2 * MB)}"}`), {
     status: 422,
@@ -250,29 +250,26 @@ t.test('a large body that is no JSON, or too large without its files, is refused
 })
 
 for (const table of ['blobs', 'blob_chunks']) {
-  t.test(
-    `a large file that cannot be stored (${table}) fails its request alone, and not the next on its connection`,
-    async t => {
-      const agent = new Agent({ connections: 1, headersTimeout: 5_000 })
-      t.teardown(() => agent.destroy())
-      const post = async () => {
-        const attachments = [{ filename: 'a.bin', content: base64(randomBytes(3 * MB)) }]
-        const email = { from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi', attachments }
-        const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
-        const options = { method: 'POST', headers, body: JSON.stringify(email), dispatcher: agent } as const
-        const { statusCode, body } = await request(`${api.url}/api/emails`, options)
-        await body.dump()
-        return statusCode
-      }
-      await pg.query(`ALTER TABLE ${table} ADD CONSTRAINT none CHECK (false) NOT VALID`)
-      t.equal(await post(), 500)
-      await pg.query(`ALTER TABLE ${table} DROP CONSTRAINT none`)
-      t.equal(await post(), 200)
-    },
-  )
+  t.test(`a large file that cannot be stored (${table}) fails only its request`, async t => {
+    const agent = new Agent({ connections: 1, headersTimeout: 5_000 })
+    t.teardown(() => agent.destroy())
+    const post = async () => {
+      const attachments = [{ filename: 'a.bin', content: base64(randomBytes(3 * MB)) }]
+      const email = { from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi', attachments }
+      const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
+      const options = { method: 'POST', headers, body: JSON.stringify(email), dispatcher: agent } as const
+      const { statusCode, body } = await request(`${api.url}/api/emails`, options)
+      await body.dump()
+      return statusCode
+    }
+    await pg.query(`ALTER TABLE ${table} ADD CONSTRAINT none CHECK (false) NOT VALID`)
+    t.equal(await post(), 500)
+    await pg.query(`ALTER TABLE ${table} DROP CONSTRAINT none`)
+    t.equal(await post(), 200)
+  })
 }
 
-t.test('what is not attached to an email is deleted after a day', async t => {
+t.test('blobs without an email are deleted after a day', async t => {
   await work.blobs.put(account.id, Buffer.from('nobody wants this'))
   await work.blobs.purge()
   const before = await countBlobs()

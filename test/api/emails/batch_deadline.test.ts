@@ -28,7 +28,7 @@ const emails = (count: number, { domain }: TestAccount = account) =>
 const send = (body: unknown, key: string | null = null) =>
   api.request('POST', '/api/emails/batch', { body, headers: key === null ? {} : { 'idempotency-key': key } })
 
-/** Runs while each statement that stores emails takes so long, or fails. */
+/** Runs while `body` executes after every INSERT into emails, to delay it or make it fail. */
 async function during<T>(body: string, run: () => Promise<T>): Promise<T> {
   await pg.query(`
     CREATE FUNCTION hinder() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body}; RETURN NULL; END $$;
@@ -40,7 +40,7 @@ async function during<T>(body: string, run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Runs while no emails are stored until it calls `release`. */
+/** Runs while INSERTs into emails block, until `release` is called. */
 async function held<T>(run: (release: () => Promise<unknown>) => Promise<T>): Promise<T> {
   const holder = await pg.connect()
   try {
@@ -59,7 +59,7 @@ async function stored(ids: string[]): Promise<{ id: string; subject: string }[]>
   return (await pg.query('SELECT id, subject FROM emails WHERE id = ANY ($1) ORDER BY id', [ids])).rows
 }
 
-/** What is debited, which is exactly what is stored. */
+/** Returns the debited quota; throws unless it equals the number of stored emails. */
 async function used(): Promise<number> {
   const { rows } = await pg.query(
     `SELECT coalesce((SELECT sum(emails) FROM usage_minutes WHERE account_id = $1), 0)::int AS used,
@@ -70,7 +70,7 @@ async function used(): Promise<number> {
   return rows[0].used
 }
 
-t.test('without a worker a batch is stored by the process that took it', async t => {
+t.test('a batch is stored by the web process if there is no worker', async t => {
   const idle = await openWorld(t)
   const account = await newAccount(idle)
   const api = await startApi(t, idle, account.key)
@@ -80,7 +80,7 @@ t.test('without a worker a batch is stored by the process that took it', async t
   t.match(await api.request('GET', '/api/emails?limit=100'), { body: { data: { length: 60 } } })
 })
 
-t.test('out of time, the answer is what is stored: with a key 503, replayed byte for byte', async t => {
+t.test('a late batch with a key responds 503 batch_incomplete, and replays', async t => {
   const before = await used()
   const first = await during(slow, () => send(emails(100), 'late'))
   t.match(first, {
@@ -105,14 +105,14 @@ t.test('out of time, the answer is what is stored: with a key 503, replayed byte
   t.equal((await used()) - before, 50)
 })
 
-t.test('out of time without a key, the same error is a 422', async t => {
+t.test('a late batch without a key responds 422 batch_incomplete', async t => {
   const { status, headers, body } = await during(slow, () => send(emails(100)))
   t.equal(status, 422)
   t.equal(headers.get('retry-after'), null)
   t.match(body, { statusCode: 422, name: 'batch_incomplete', sent_count: 50 })
 })
 
-t.test('a batch of which nothing was stored in time is forgotten, with its key and its quota', async t => {
+t.test('a batch that stored nothing in time is removed completely', async t => {
   const before = await used()
   const first = await during(failing, () => send(emails(3), 'nothing'))
   t.match(first, { status: 503, body: { name: 'sending_service_unavailable' } })
@@ -121,7 +121,7 @@ t.test('a batch of which nothing was stored in time is forgotten, with its key a
   t.match(await send(emails(3), 'nothing'), { status: 200, body: { data: { length: 3 } } })
 })
 
-t.test('while a batch is open, its key is in progress; then it replays', async t => {
+t.test('the key of an open batch responds 409, then replays', async t => {
   const first = await held(async release => {
     const first = send(emails(2), 'twice')
     await waitUntil(() => findBatchByKey(world.pool, account.id, 'twice'), 'the batch is open')
@@ -136,7 +136,7 @@ t.test('while a batch is open, its key is in progress; then it replays', async t
   t.match(await send(emails(2), 'twice'), { status: 200, text: first.text })
 })
 
-t.test('of requests with the same key at the same moment one is sent', async t => {
+t.test('only one of concurrent requests with the same key is sent', async t => {
   const answers = await held(async release => {
     let answered = 0
     const requests = Array.from({ length: 5 }, async () => {
@@ -149,7 +149,7 @@ t.test('of requests with the same key at the same moment one is sent', async t =
   t.strictSame(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409])
 })
 
-t.test('a client that goes away changes nothing: the batch is stored', async t => {
+t.test('a batch is stored even if its client disconnects', async t => {
   await held(async release => {
     await goAway(t)
     await release()
@@ -172,7 +172,7 @@ async function goAway(t: Test): Promise<void> {
   await t.rejects(request)
 }
 
-/** Opens a batch as a web process does that dies after its commit. */
+/** Opens a batch and leaves it, like a web process that dies after its commit. */
 async function abandon(key: string, count: number, deadline_ms: number): Promise<BatchId> {
   const drafts = emails(count).map(email =>
     toDraft(party, CompleteEmail.parse(email), null, world.config.SIMULATOR_DOMAIN),
@@ -194,7 +194,7 @@ async function abandon(key: string, count: number, deadline_ms: number): Promise
   return batch
 }
 
-t.test('a batch that nobody waits for any more is closed, by a worker or by whoever asks again', async t => {
+t.test('an abandoned batch is closed by a worker or a retry', async t => {
   await worker.stop()
   const before = await used()
   await abandon('left', 3, -6_000)

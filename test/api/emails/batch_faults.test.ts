@@ -21,7 +21,7 @@ const send = (count: number) => {
   return api.request('POST', '/api/emails/batch', { body })
 }
 
-t.test('a batch is stored though nothing can be listened to', async t => {
+t.test('a batch is stored even if LISTEN fails', async t => {
   const lost = proxy.cutRequest('LISTEN')
   t.match(await send(2), { status: 200 })
   await lost
@@ -30,7 +30,7 @@ t.test('a batch is stored though nothing can be listened to', async t => {
 
 for (const text of ['find_batch', 'close_batch']) {
   for (const cut of ['cutRequest', 'cutReply'] as const) {
-    t.test(`a batch is answered as it is stored, though the connection is lost (${text}, ${cut})`, async t => {
+    t.test(`a batch responds correctly if the connection is lost (${text}, ${cut})`, async t => {
       await pg.query(`
         CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END $$;
         CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
@@ -43,7 +43,7 @@ for (const text of ['find_batch', 'close_batch']) {
   }
 }
 
-t.test('while a slice holds its batch, who waits to close it holds up nobody’s quota', async t => {
+t.test('closeBatch waits for a slice without locking the usage of the account', async t => {
   const id = uuid()
   await pg.query(
     `INSERT INTO batches (account_id, id, deadline, drafts, judgement, positions, indexes, errors, slice_size)

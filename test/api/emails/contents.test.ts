@@ -54,7 +54,7 @@ const storedOf = async (ids: string[]) => {
 const countContents = async () =>
   Number((await pg.query('SELECT count(*) FROM contents WHERE account_id = $1', [account.id])).rows[0].count)
 
-t.test('html without text arrives with a text part, as the API shows it', async t => {
+t.test('html without text gets a text part, in the message and API', async t => {
   const html = '<p>Read <a href="https://a.b">this</a></p>'
   const id = await send({ html })
   const parts = { html, text: 'Read this <https://a.b>' }
@@ -68,14 +68,14 @@ t.test('an empty text beside html means no text part', async t => {
   t.match(await show(id), { html: '<p>Hi', text: null })
 })
 
-t.test('mail accepted before text parts were derived keeps its bytes', async t => {
+t.test('an email without a renderer version is sent without a text part', async t => {
   const id = await send({ html: '<p>Hi' })
   await pg.query('UPDATE email_contents SET renderer = NULL WHERE email_id = $1', [id])
   t.match(await deliver(id), { count: 1, html: '<p>Hi', text: null })
   t.match(await show(id), { html: '<p>Hi', text: null })
 })
 
-t.test('emails of a template share its content and keep their own values', async t => {
+t.test('emails of a template share one content and keep their own variables', async t => {
   const before = await countContents()
   const template_id = await make({ html: `${LONG}{{name}} {{plan|free}}`, text: 'To {{name}}' })
   const ids = await Promise.all(
@@ -98,7 +98,7 @@ t.test('emails of a template share its content and keep their own values', async
   t.match(await show(id), { ...parts, subject: 'Hi' })
 })
 
-t.test('no later change of a template or its fallbacks reaches accepted mail', async t => {
+t.test('changing or deleting a template does not change accepted mail', async t => {
   const variables = [{ key: 'name', type: 'string', fallback_value: 'you' }]
   const template_id = await make({ html: '<p>For {{name}}', variables })
   const id = await send({ template_id })
@@ -135,7 +135,7 @@ t.test('a long rendered content arrives whole', async t => {
   t.equal(html, `<p>${`${'x'.repeat(200)}&amp;`.repeat(600)}`)
 })
 
-t.test('mail that cannot be rendered fails by itself, and is not retried', async t => {
+t.test('an email that cannot be rendered fails without a retry', async t => {
   const id = await send({ html: '<p>{{a}}', variables: { a: 'x' } })
   await pg.query(`UPDATE email_contents SET variables = '{}' WHERE email_id = $1`, [id])
   t.match(await deliver(id), { count: 0 })
@@ -152,7 +152,7 @@ async function reasonsOf(id: string): Promise<string[]> {
   return rows.map(row => row.reason)
 }
 
-t.test('a worker of an earlier release leaves mail that it would send unrendered', async t => {
+t.test('a worker of an earlier release does not claim mail that needs rendering', async t => {
   const id = await send({ html: '<p>{{a}}', variables: { a: 'x' } })
   const claim = `SELECT id FROM claim_deliveries($1::uuid, 40, 10, '{}', ARRAY[$2]::uuid[])`
   t.strictSame((await pg.query(claim, [uuid(), id])).rows, [])
@@ -160,7 +160,7 @@ t.test('a worker of an earlier release leaves mail that it would send unrendered
   t.equal((await claimDeliveries(world.pool, options)).length, 1)
 })
 
-t.test('contents that no email needs are purged after two days', async t => {
+t.test('contents without an email are purged after two days', async t => {
   const template_id = await make({ html: LONG })
   const id = await send({ template_id, variables: { name: 'x' } })
   await pg.query(`UPDATE contents SET used_at = now() - interval '49 hours' WHERE account_id = $1`, [account.id])

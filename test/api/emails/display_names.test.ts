@@ -6,7 +6,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 
-// As people write a name, and as it is answered.
+// Names as people write them, and as the API returns them.
 const names: [string, string][] = [
   ['Acme, Inc.', '"Acme, Inc."'],
   ['Acme (EU)', '"Acme (EU)"'],
@@ -16,7 +16,7 @@ const names: [string, string][] = [
   ['  Doe, John ', '"Doe, John"'],
 ]
 
-t.test('every address field takes the names that people have', async t => {
+t.test('every address field accepts display names with special characters', async t => {
   for (const [written, answered] of names) {
     const [from, to, cc, bcc, reply_to] = ['ann', 'to', 'cc', 'bcc', 'reply'].map(at => `${at}@${account.domain}`)
     const named = (address: string | undefined) => `${written} <${address}>`
@@ -40,7 +40,7 @@ t.test('every address field takes the names that people have', async t => {
   }
 })
 
-t.test('a template takes the same names', async t => {
+t.test('`from` and `reply_to` of templates accept the same names', async t => {
   for (const [written, answered] of names) {
     const from = `${written} <ann@${account.domain}>`
     const { body } = await api.request('POST', '/api/templates', {
@@ -52,7 +52,7 @@ t.test('a template takes the same names', async t => {
   }
 })
 
-t.test('a list in one string is refused', async t => {
+t.test('a comma-separated list in `to` is refused', async t => {
   for (const to of ['a@b.co, c@d.co', 'a@b.co, Carl <c@d.co>', 'Ann <a@b.co>, Carl <c@d.co>']) {
     const { body } = await api.request('POST', '/api/emails', {
       body: { from: `ann@${account.domain}`, to, subject: 'x' },

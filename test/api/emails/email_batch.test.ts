@@ -28,7 +28,7 @@ async function countEmails(): Promise<number> {
   return rows[0].count
 }
 
-t.test('a batch answers the ids of its emails, in its order', async t => {
+t.test('POST /emails/batch returns the ids of its emails in order', async t => {
   const subjects = Array.from({ length: 100 }, (_, i) => `number ${i}`)
   const { status, body } = await send(subjects.map(subject => email({ subject })))
   t.equal(status, 200)
@@ -43,7 +43,7 @@ t.test('a batch answers the ids of its emails, in its order', async t => {
   t.strictSame(waiting, [])
 })
 
-t.test('an email of a wrong shape refuses all, by the name of its error and its place', async t => {
+t.test('one invalid email refuses the whole batch, with its error and index', async t => {
   const before = await countEmails()
   const cases: [unknown, string, string][] = [
     [email({ to: undefined }), 'missing_required_field', 'Missing `emails[1].to` field.'],
@@ -62,7 +62,7 @@ t.test('an email of a wrong shape refuses all, by the name of its error and its 
   t.equal(await countEmails(), before)
 })
 
-t.test('what is no list of 1 to 100, or no known validation, is refused', async t => {
+t.test('a batch needs 1 to 100 emails and a valid X-Batch-Validation', async t => {
   for (const body of [[], email(), null, 'x', Array.from({ length: 101 }, () => email())]) {
     t.match(await send(body), { status: 422, body: { name: 'validation_error' } })
   }
@@ -70,7 +70,7 @@ t.test('what is no list of 1 to 100, or no known validation, is refused', async 
   t.match(await send([email()], { 'x-batch-validation': 'strict' }), { status: 200 })
 })
 
-t.test('a permissive batch sends what it can and tells of the rest', async t => {
+t.test('a permissive batch sends valid emails and lists errors of the rest', async t => {
   const items = [
     email({ to: 'bob' }),
     email(),
@@ -94,7 +94,7 @@ t.test('a permissive batch sends what it can and tells of the rest', async t => 
   shows(t, (await send([email({ to: 'x' }), 1], permissive)).body, { data: [], errors: [{ index: 0 }, { index: 1 }] })
 })
 
-t.test('text that cannot be stored refuses its own email alone', async t => {
+t.test('text that Postgres cannot store refuses only its own email', async t => {
   const unstorable = ['a\0b', 'a\ud800b', '\udc00']
   for (const [n, text] of unstorable.entries()) {
     const reason = `contains a ${text.includes('\0') ? 'NUL character' : 'lone surrogate'}.`
@@ -125,7 +125,7 @@ t.test('text that cannot be stored refuses its own email alone', async t => {
   t.match(await send([email(), { ...email(), tags: deep }], permissive), { status: 422, body: { message: /nested/ } })
 })
 
-t.test('the same key replays the answer byte for byte, and another payload or validation is refused', async t => {
+t.test('the same key replays the batch response; another payload or validation is refused', async t => {
   const headers = { 'idempotency-key': 'batch' }
   const items = [email(), email({ subject: 'two' })]
   const first = await send(items, headers)
@@ -141,14 +141,14 @@ t.test('the same key replays the answer byte for byte, and another payload or va
   }
   t.match(await send(items, { 'idempotency-key': 'x'.repeat(255) }), { status: 200 })
 
-  // After a day it is forgotten.
+  // The key is free after a day.
   await pg.query(`UPDATE batches SET created_at = created_at - interval '24 hours' WHERE key = 'batch'`)
   const third = await send(items, headers)
   t.match(third, { status: 200 })
   t.not(third.text, first.text)
 })
 
-t.test('a refused batch binds no key', async t => {
+t.test('a refused batch leaves its key free', async t => {
   const headers = { 'idempotency-key': 'refused first' }
   const to = ['late@b.com']
   await pg.query(
@@ -161,7 +161,7 @@ t.test('a refused batch binds no key', async t => {
   t.match(await send([email({ to })], headers), { status: 200 })
 })
 
-t.test('a batch is of its account: another one’s key and domain are its own', async t => {
+t.test('batches of two accounts may use the same key', async t => {
   const other = await newAccount(world)
   const headers = { 'idempotency-key': 'shared' }
   const mine = await send([email()], headers)
@@ -170,7 +170,7 @@ t.test('a batch is of its account: another one’s key and domain are its own', 
   t.not(mine.text, theirs.text)
 })
 
-t.test('a quota is of the whole batch: over it by one, nothing is sent', async t => {
+t.test('a batch that exceeds the quota by one is refused as a whole', async t => {
   const poor = await newAccount(world)
   await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [poor.id])
   const items = (count: number) =>
@@ -189,7 +189,7 @@ t.test('a quota is of the whole batch: over it by one, nothing is sent', async t
   t.strictSame(rows, [{ used: 100 }])
 })
 
-t.test('one long email does not make a commit of every short one', async t => {
+t.test('slices of a batch stay large despite one long email', async t => {
   const headers = { 'idempotency-key': 'long' }
   const long = email({ text: 'x'.repeat(5_000_000) })
   t.match(await send([long, ...Array.from({ length: 59 }, () => email())], headers), { status: 200 })
@@ -199,7 +199,7 @@ t.test('one long email does not make a commit of every short one', async t => {
   t.strictSame(rows, [{ slice_size: 4 }, { slice_size: 50 }])
 })
 
-t.test('an email of a batch may be scheduled, and canceled', async t => {
+t.test('an email of a batch can be scheduled and canceled', async t => {
   const { body } = await send([email({ scheduled_at: 'in 1 hour' }), email()])
   const [later] = body.data
   t.match(await api.request('GET', `/api/emails/${later?.id}`), { body: { status: 'scheduled' } })

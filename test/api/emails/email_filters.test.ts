@@ -7,14 +7,14 @@ import { idsOf, openVariedEmails, statuses } from '#test/support/varied_emails.t
 const { account, api, second, templates, stranger, everything, list, shows } = await openVariedEmails(t)
 
 const lines = ({ subject, from, to, cc, bcc }: ListedEmail) => [subject, from, ...to, ...cc, ...bcc]
-/** Within a line, or as at least 8 digits of an id's beginning. */
+/** True if a line contains the text, or the id begins with it (at least 8 digits). */
 const contains = (text: string) => (email: ListedEmail) =>
   lines(email).some(line => line.toLowerCase().includes(text.toLowerCase())) ||
   (text.length >= 8 && email.id.startsWith(text.toLowerCase()))
 const hasStatus = (names: string[]) => (email: ListedEmail) => names.includes(email.status)
 const addressOf = (mailbox: string) => (/<(.*)>$/.exec(mailbox)?.[1] ?? mailbox).toLowerCase()
 
-t.test('status shows any of those named, also by the last event', async t => {
+t.test('`status` filters by any of several statuses, also by the last event', async t => {
   for (const status of statuses) await shows(t, { status }, hasStatus([status]))
   await shows(t, { status: 'failed,bounced,failed' }, hasStatus(['failed', 'bounced']))
   await shows(t, { status: 'opened' }, email => email.last_event === 'opened')
@@ -23,7 +23,7 @@ t.test('status shows any of those named, also by the last event', async t => {
   await shows(t, { status: 'clicked,queued' }, email => email.last_event === 'clicked' || email.status === 'queued')
 })
 
-t.test('each folder shows its statuses', async t => {
+t.test('`folder` filters by the statuses of each folder', async t => {
   await shows(t, { folder: 'all' }, () => true)
   await shows(t, { folder: 'transactional' }, () => true)
   await shows(t, { folder: 'sent' }, hasStatus(['sent', 'delivered', 'delivery_delayed', 'complained']))
@@ -34,7 +34,7 @@ t.test('each folder shows its statuses', async t => {
   for (const folder of ['campaigns', 'automations']) await shows(t, { folder }, () => false, true)
 })
 
-t.test('q, search and query find text in any case and take wildcards literally', async t => {
+t.test('`q`, `search` and `query` ignore case and take wildcards literally', async t => {
   const { id = '' } = everything[5] ?? {}
   for (const q of [
     ...[
@@ -89,7 +89,7 @@ t.test('q, search and query find text in any case and take wildcards literally',
   await shows(t, { q: '' }, () => true)
 })
 
-t.test('any line of text finds what has it, and nothing else', async t => {
+t.test('`q` finds exactly the emails that contain it, for any text', async t => {
   const text = everything.flatMap(email => lines(email)).join(' ')
   const part = fc.tuple(fc.nat(text.length), fc.integer({ min: 1, max: 6 })).map(([i, n]) => text.slice(i, i + n))
   const awkward = fc.string({ unit: fc.constantFrom(...'%_\\\'"*?[](){}|^$.;-/ aZäß好\u0130\u03a3😀'), maxLength: 5 })
@@ -106,7 +106,7 @@ t.test('any line of text finds what has it, and nothing else', async t => {
   )
 })
 
-t.test('domain, tag, from and to show exactly what has them', async t => {
+t.test('`domain`, `tag`, `from` and `to` filter exactly', async t => {
   const isSecond = (email: ListedEmail) => email.domain_id === second.id
   for (const domain of [second.name, second.name.toUpperCase(), second.id, second.id.toUpperCase()])
     await shows(t, { domain }, isSecond)
@@ -124,11 +124,11 @@ t.test('domain, tag, from and to show exactly what has them', async t => {
   await shows(t, { to: 'hidden@copy.org' }, () => false, true)
 })
 
-t.test('created_after and created_before are exclusive', async t => {
+t.test('`created_after` and `created_before` are exclusive', async t => {
   const created = (i: number) => String(everything[i]?.created_at)
   const [late, early] = [created(10), created(40)]
   const milliseconds = (email: ListedEmail) => new Date(email.created_at).getTime()
-  // Postgres keeps microseconds: the email of a millisecond lies after its beginning.
+  // Postgres keeps microseconds: an email is created later than its millisecond begins.
   const isAfter = (email: ListedEmail) => milliseconds(email) >= Date.parse(early)
   const isBefore = (email: ListedEmail) => milliseconds(email) < Date.parse(late)
   await shows(t, { created_after: early }, isAfter)
@@ -140,7 +140,7 @@ t.test('created_after and created_before are exclusive', async t => {
   await shows(t, { created_before: '9999-12-31' }, () => true)
 })
 
-t.test('filters apply together, in pages of either direction', async t => {
+t.test('filters combine, in pages of either direction', async t => {
   const isInvoice = contains('invoice')
   await shows(t, { q: 'invoice', folder: 'sent' }, email => isInvoice(email) && /sent|deli|compl/.test(email.status))
   await shows(t, { folder: 'failed', status: 'bounced,sent' }, hasStatus(['bounced']))
@@ -162,14 +162,14 @@ t.test('filters apply together, in pages of either direction', async t => {
   )
 })
 
-t.test('nobody finds the emails of another account', async t => {
+t.test('filters find no emails of another account', async t => {
   const mine = await api.request('GET', `/api/emails?q=${stranger.domain}`)
   t.strictSame(mine.body.data, [])
   const theirs = await api.request('GET', '/api/emails?q=invoice&tag=kind', { key: stranger.key })
   t.equal(theirs.body.data.length, 1)
 })
 
-t.test('template_id shows what was made from it, by its id or its alias, and by its id when it is deleted', async t => {
+t.test('`template_id` filters by id or alias, and by id after deletion', async t => {
   const [one = '', two = ''] = templates
   const isMadeFrom = (id: string) => (email: ListedEmail) => email.template_id === id
   for (const ref of [one, one.toUpperCase(), 'one']) await shows(t, { template_id: ref }, isMadeFrom(one))
@@ -190,6 +190,6 @@ t.test('template_id shows what was made from it, by its id or its alias, and by 
   await shows(t, { template_id: 'one' }, () => false, true)
 })
 
-t.test('an id of a campaign shows nothing while there are none', async t => {
+t.test('an unknown `campaign_id` finds nothing', async t => {
   await shows(t, { campaign_id: uuid() }, () => false, true)
 })

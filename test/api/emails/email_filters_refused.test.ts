@@ -8,7 +8,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 
-t.test('what is no such value, or given twice, is refused by the name of its parameter', async t => {
+t.test('invalid and repeated filters are refused by the name of the parameter', async t => {
   const wrong: Record<string, string[]> = {
     status: ['', 'x', 'sent,', ',', 'sent, queued', 'SENT', 'sent;queued', 'replied', '__proto__', 'sent\0'],
     folder: ['', 'inbox', 'ALL', 'toString', '__proto__', 'sent,failed'],

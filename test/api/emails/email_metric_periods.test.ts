@@ -14,7 +14,7 @@ const DAY = 24 * HOUR
 
 type Asked = { timezone: string; granularity: EmailMetricsGranularity; startDate: string; endDate: string }
 
-/** How many emails were sent in each period. */
+/** Returns how many emails were sent in each period. */
 async function ask({ key }: TestAccount, asked: Asked): Promise<Record<string, number>> {
   const { emails } = new Resend(key, { baseUrl: `${api.url}/api` })
   const { data, error } = await emails.metrics({ ...asked, metrics: ['sent'], dimensions: ['period'] })
@@ -22,7 +22,7 @@ async function ask({ key }: TestAccount, asked: Asked): Promise<Record<string, n
   return Object.fromEntries((data.data ?? []).map(({ period = '', sent = 0 }) => [period, sent]))
 }
 
-/** An account that has sent an email in every quarter of an hour of a range. */
+/** Creates an account that has sent an email in every quarter of an hour of a range. */
 async function makeSteady(start: Date, end: Date): Promise<TestAccount> {
   const account = await newAccount(world)
   const times = Array.from(
@@ -53,7 +53,7 @@ for (const { name, month, quarters } of [
   { name: '25 hours in autumn', month: 9 as const, quarters: 100 },
   { name: '23 hours in spring', month: 2 as const, quarters: 92 },
 ]) {
-  t.test(`a day has ${name}`, async t => {
+  t.test(`a day with a clock change has ${name}`, async t => {
     const change = lastChange(month)
     const account = await makeSteady(new Date(change.getTime() - 2 * DAY), new Date(change.getTime() + 2 * DAY))
     const timezone = 'Europe/Berlin'
@@ -84,7 +84,7 @@ for (const { name, month, quarters } of [
   })
 }
 
-t.test('days and hours begin right in timezones of half and quarter hours', async t => {
+t.test('days and hours begin correctly in timezones with half and quarter hours', async t => {
   const midnight = new Date(new Date().setUTCHours(0, 0, 0, 0) - 3 * DAY)
   const account = await makeSteady(new Date(midnight.getTime() - DAY), new Date(midnight.getTime() + DAY))
   const [startDate, endDate] = [midnight.toISOString(), new Date(midnight.getTime() + DAY).toISOString()]
@@ -106,7 +106,7 @@ t.test('days and hours begin right in timezones of half and quarter hours', asyn
   )
 })
 
-t.test('a date is its midnight in the timezone', async t => {
+t.test('a date means its midnight in the timezone', async t => {
   const midnight = new Date(new Date().setUTCHours(0, 0, 0, 0) - 3 * DAY)
   const account = await makeSteady(new Date(midnight.getTime() - DAY), new Date(midnight.getTime() + 2 * DAY))
   const [startDate, endDate] = [dayOf(midnight), dayOf(midnight, 1)]
@@ -119,7 +119,7 @@ t.test('a date is its midnight in the timezone', async t => {
   }
 })
 
-t.test('weeks begin on Monday, and empty periods are there', async t => {
+t.test('weeks begin on Monday, and empty periods are returned as 0', async t => {
   const account = await newAccount(world)
   // A Wednesday, so that the range begins in the middle of a week.
   const wednesday = new Date(new Date().setUTCHours(12, 0, 0, 0) - 40 * DAY)
@@ -137,7 +137,7 @@ t.test('weeks begin on Monday, and empty periods are there', async t => {
   t.strictSame(months, { [`${startDate.slice(0, 8)}01`]: 3 })
 })
 
-t.test('a range is cut to what is kept', async t => {
+t.test('a range is limited to the 400 days that are kept', async t => {
   const account = await newAccount(world)
   await countMetrics(world, account, [
     { name: 'sent', at: new Date(Date.now() - 402 * DAY) },

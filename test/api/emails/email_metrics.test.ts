@@ -30,7 +30,7 @@ async function send(from: TestAccount, to: string[], fields: object = {}): Promi
   return id
 }
 
-/** The first delivery of an email, for hits on it. */
+/** Returns the first delivery of an email, for hits on it. */
 async function trackedOf({ id }: TestAccount, email_id: string) {
   const { rows } = await world.pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1 ORDER BY id', [email_id])
   const empty = { recipient: '', urls: ['https://acme.com/'], open_path: '', click_paths: [] }
@@ -48,7 +48,7 @@ async function report(account: TestAccount, email_id: string, outcome: ReportedO
 
 const simulated = (...names: string[]) => names.map(name => `${name}@simulator.internal`)
 
-t.test('an account without email has the metrics 0 in seven days', async t => {
+t.test('an account without email has metrics of 0 for seven days', async t => {
   const { counts, ...answer } = await ask(bystander)
   shows(t, answer, { object: 'metrics', dimensions: [], granularity: 'daily', data: undefined })
   t.equal(Date.parse(answer.end_date) - Date.parse(answer.start_date), 6 * 86_400_000)
@@ -82,7 +82,7 @@ t.test('every outcome of a recipient is counted once', async t => {
   t.strictSame((await ask(bystander)).counts, {}, 'of this account alone')
 })
 
-/** In the order of an answer. */
+/** Sorts counts in the order of the response. */
 function sorted(counts: Record<string, number>): Record<string, number> {
   const names = [
     'received',
@@ -106,7 +106,7 @@ function sorted(counts: Record<string, number>): Record<string, number> {
   return Object.fromEntries([...names, ...rest].flatMap(name => (counts[name] ? [[name, counts[name]]] : [])))
 }
 
-t.test('opens and clicks of persons are counted, at the time they had', async t => {
+t.test('opens and clicks of persons are counted in the period they happened', async t => {
   const account = await newAccount(world)
   const email = await trackedOf(account, await send(account, ['a@b.com'], { track_opens: true, track_clicks: true }))
   const other = await trackedOf(account, await send(account, ['b@b.com'], { track_clicks: true }))
@@ -125,14 +125,14 @@ t.test('opens and clicks of persons are counted, at the time they had', async t 
   const { rows } = await ask(account, { dimensions: ['period'], metrics: ['opened', 'unique_opened', 'clicked'] })
   shows(t, rows?.slice(-2), [{ opened: 2, unique_opened: 2, clicked: 2 }, { opened: 1 }])
 
-  // An open that came to light late is the first one, and takes the place of the one that the click implied.
+  // An open that is recorded late replaces the first one, and the one that a click implied.
   await record(world, [hit(other, null, -day), hit(email, null, -day)])
   const moved = await ask(account, { dimensions: ['period'], metrics: ['opened', 'unique_opened'] })
   shows(t, moved.counts, { opened: 4, unique_opened: 2 })
   shows(t, moved.rows?.slice(-3), [{ opened: 2, unique_opened: 2 }, { opened: 1 }, { opened: 1 }])
 })
 
-t.test('figures are broken down by domain and campaign, and add up', async t => {
+t.test('`dimensions` breaks metrics down by domain and campaign, with equal totals', async t => {
   const account = await newAccount(world)
   const second = { ...account, domain_id: newId(), domain: `x${newId().slice(-8)}.com` }
   const { domain_id: id, domain: name } = second
@@ -170,7 +170,7 @@ t.test('figures are broken down by domain and campaign, and add up', async t => 
   t.strictSame(await by({ domainId: [bystander.domain_id] }), { counts: {}, rows: undefined })
 })
 
-t.test('figures of single emails are those that were recorded of them', async t => {
+t.test('metrics of single emails are counted by `email_id`', async t => {
   const account = await newAccount(world)
   const [first, second] = [await send(account, simulated('delivered', 'bounced')), await send(account, ['a@b.com'])]
   await send(account, simulated('delivered'))
@@ -189,7 +189,7 @@ t.test('figures of single emails are those that were recorded of them', async t 
   t.strictSame(counts, { sent: 2, delivered: 1, bounced: 2 })
 })
 
-t.test('a query that asks for what there is not says so', async t => {
+t.test('GET /emails/metrics refuses invalid queries by field', async t => {
   const names = ['received', 'delivered', 'complained']
   const refused: [Record<string, string>, RegExp][] = [
     [
@@ -229,7 +229,7 @@ t.test('a query that asks for what there is not says so', async t => {
   t.equal(status, 401)
 })
 
-t.test('an answer has at most 10,000 rows', async t => {
+t.test('GET /emails/metrics returns at most 10,000 rows', async t => {
   const account = await newAccount(world)
   const at = new Date()
   const moves = Array.from({ length: 10_001 }, () => ({ name: 'sent' as const, at, campaign_id: newId() }))

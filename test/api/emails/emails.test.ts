@@ -13,7 +13,7 @@ const send = (fields: Record<string, unknown>) => api.request('POST', '/api/emai
 const read = async (id: string) => (await api.request('GET', `/api/emails/${id}`)).body
 const isoDate = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-t.test('POST /emails answers the id of an email that is stored and queued', async t => {
+t.test('POST /emails returns the id of a stored and queued email', async t => {
   const { status, body } = await send({ from: `Ann <ann@${account.domain}>`, to: 'bob@b.com', text: 'Hello' })
 
   t.equal(status, 200)
@@ -27,7 +27,7 @@ t.test('POST /emails answers the id of an email that is stored and queued', asyn
   })
 })
 
-t.test('every field is read back as it was written', async t => {
+t.test('GET /emails/:id returns every field as it was sent', async t => {
   const fields = {
     from: `"Dr. Ann, PhD" <ann@${account.domain}>`,
     to: ['Bob <bob@b.com>', 'carl@c.com'],
@@ -55,7 +55,7 @@ t.test('every field is read back as it was written', async t => {
   shows(t, found, { created_at: isoDate, updated_at: isoDate, sent_at: null, scheduled_at: null, last_event: 'queued' })
 })
 
-t.test('fields that are left out, null or empty are empty', async t => {
+t.test('fields that are omitted, null or empty are empty', async t => {
   const nulls = { html: null, text: null, cc: null, bcc: null, reply_to: null, headers: null, tags: null }
   const empty = { html: null, text: null, cc: [], bcc: [], reply_to: [], headers: {}, tags: [], attachments: [] }
   for (const fields of [{}, { ...nulls, attachments: null }, empty]) {
@@ -64,7 +64,7 @@ t.test('fields that are left out, null or empty are empty', async t => {
   }
 })
 
-t.test('one string stands for a list of one', async t => {
+t.test('a string is accepted in place of a list of one', async t => {
   const { body } = await send({ to: 'bob@b.com', cc: 'c@c.com', bcc: 'd@d.com', reply_to: 'e@e.com' })
   t.match(await read(body.id), { to: ['bob@b.com'], cc: ['c@c.com'], bcc: ['d@d.com'], reply_to: ['e@e.com'] })
 })
@@ -76,26 +76,26 @@ t.test('an email that is scheduled too far ahead is refused', async t => {
   t.match(await send({ scheduled_at: null, poll: null }), { status: 200 })
 })
 
-t.test('an email of a topic that is unknown is refused', async t => {
+t.test('an unknown topic is refused with 404', async t => {
   t.match(await send({ topic_id: uuid() }), { status: 404, body: { name: 'not_found', message: 'Topic not found' } })
   t.match(await send({ topic_id: 'news' }), { status: 422, body: { name: 'validation_error' } })
   t.match(await send({ topic_id: null }), { status: 200 })
 })
 
-t.test('fields that nobody knows are ignored', async t => {
+t.test('unknown fields are ignored', async t => {
   t.match(await send({ track_opens: false, track_clicks: null }), { status: 200 })
   t.match(await send({ id: 'x', react: {}, constructor: 1, toString: 'x', From: 'x', 'to ': 'x' }), { status: 200 })
   const raw = `{"__proto__":{"from":"x"},${JSON.stringify(email).slice(1)}`
   t.match(await api.request('POST', '/api/emails', { raw }), { status: 200 })
 })
 
-t.test('of a key that is given twice the last counts', async t => {
+t.test('the last of duplicate JSON keys counts', async t => {
   const raw = `{"subject":"one",${JSON.stringify(email).slice(1, -1)},"subject":"three"}`
   const { body } = await api.request('POST', '/api/emails', { raw })
   t.match(await read(body.id), { subject: 'three' })
 })
 
-t.test('an email of 9 MB is stored whole', async t => {
+t.test('an email of 9 MB is stored completely', async t => {
   const html = 'é'.repeat(4_500_000)
   const { body } = await send({ html })
   const found: object = await read(body.id)

@@ -11,12 +11,12 @@ t.teardown(() => worker.stop())
 const { pg } = world.pool
 
 const KB = 1024
-/** The first ones are kept in memory (api/bodies/arriving_html.ts), the rest is not. */
+/** A process keeps the html of the first emails in memory (api/bodies/arriving_html.ts), and stores the rest. */
 const COUNT = 8
-/** Together more than all else in a batch may be. */
+/** So many that their html exceeds the limit of a body without html. */
 const MANY = 24
 
-/** About half a megabyte that nothing else has. */
+/** About half a megabyte of html, different for each `n`. */
 const page = (n: number) => `<p>page ${n}, ${'ünïcode €😀 {{not}} '.repeat(18 * KB)}`
 const email = (fields: object) => ({ from: `ann@${account.domain}`, to: 'b@b.com', subject: 'Hi', ...fields })
 const send = (body: unknown, headers: Record<string, string> = {}) =>
@@ -31,7 +31,7 @@ async function countContents(): Promise<number> {
   return rows[0].count
 }
 
-t.test('a batch has much more html than a process keeps of it, and each email its own', async t => {
+t.test('a batch may have more html than a process keeps in memory', async t => {
   const body = batch((item, n) => ({ ...item, html: n === 7 ? '<p>short' : page(n === 16 ? 15 : n) }), MANY)
   t.ok(Buffer.byteLength(JSON.stringify(body)) > 10.5 * KB * KB)
   const { status, body: answer } = await send(body)
@@ -47,7 +47,7 @@ t.test('a batch has much more html than a process keeps of it, and each email it
   t.equal(new Set(rows.map(({ content_id }) => content_id)).size, 1, 'equal html is stored once')
 })
 
-t.test('long html of a batch is rendered, and refused when it cannot be', async t => {
+t.test('long html of a batch is rendered, or refused without its variable', async t => {
   const variables = { not: '<b>' }
   const { status, body } = await send(batch(item => ({ ...item, variables })))
   t.equal(status, 200, body.message)
@@ -61,7 +61,7 @@ t.test('long html of a batch is rendered, and refused when it cannot be', async 
   t.equal((await countContents()) - before, 3, 'of the four that are not kept in memory the wrong one is not stored')
 })
 
-t.test('what cannot be stored in long html is refused as elsewhere', async t => {
+t.test('long html that Postgres cannot store is refused with its email', async t => {
   for (const [bad, reason] of [
     ['\u0000', 'a NUL character'],
     ['\ud800', 'a lone surrogate'],

@@ -11,7 +11,7 @@ const from = `ann@${account.domain}`
 const send = (fields: Record<string, unknown>) =>
   api.request('POST', '/api/emails', { body: { from, subject: 'Hi', ...fields } })
 
-/** Who gets a delivery, in what state, as stored. */
+/** Returns the stored deliveries of an email. */
 async function deliveries(id: string) {
   const { rows } = await world.pool.pg.query(
     'SELECT recipient, destination, state, reason FROM deliveries WHERE email_id = $1 ORDER BY id',
@@ -40,7 +40,7 @@ const allSuppressed = { statusCode: 422, name: 'validation_error', message: 'All
 const isReserved = { state: 'suppressed', reason: 'The domain is reserved for documentation and tests.' }
 const isListed = { state: 'suppressed', reason: 'The address is on the suppression list.' }
 
-t.test('50 recipients each in to, cc and bcc, and no more', async t => {
+t.test('`to`, `cc` and `bcc` each have at most 50 addresses', async t => {
   const full = { to: addresses(50, 'to.com'), cc: addresses(50, 'cc.com'), bcc: addresses(50, 'bcc.com') }
   const { body } = await send(full)
   t.equal((await deliveries(body.id)).length, 150)
@@ -55,7 +55,7 @@ t.test('50 recipients each in to, cc and bcc, and no more', async t => {
   t.strictSame(await counts(), before)
 })
 
-t.test('an address that is named often, in whatever field and words, gets one delivery', async t => {
+t.test('an address repeated in any field or spelling gets one delivery', async t => {
   const { body } = await send({
     to: ['Bob <bob@b.com>', 'bob@b.com', 'bob@B.COM'],
     cc: ['"Bobby" <bob@b.com>', 'carl@bücher.de'],
@@ -70,7 +70,7 @@ t.test('an address that is named often, in whatever field and words, gets one de
   )
 })
 
-t.test('all `to` recipients dropped: nothing is stored, however many there are in cc and bcc', async t => {
+t.test('an email whose `to` recipients are all suppressed is refused and not stored', async t => {
   await suppress('gone@b.com')
   const before = await counts()
   for (const to of [
@@ -90,13 +90,13 @@ t.test('all `to` recipients dropped: nothing is stored, however many there are i
   t.strictSame(await counts(), before)
 })
 
-t.test('names that only look reserved are not', async t => {
+t.test('domains that only look reserved are accepted', async t => {
   for (const to of ['x@example.co', 'x@my-example.com', 'x@test.com', 'x@example.com.br', 'x@invalid.org']) {
     t.match(await send({ to }), { status: 200 }, to)
   }
 })
 
-t.test('some dropped: they keep their place in the headers, their delivery says why, and the rest is sent', async t => {
+t.test('suppressed recipients stay in the headers, and the others get the email', async t => {
   await suppress('left@b.com')
   const { body } = await send({
     to: ['fine@b.com', 'left@b.com'],
@@ -125,14 +125,14 @@ t.test('some dropped: they keep their place in the headers, their delivery says 
   })
 })
 
-t.test('a suppression counts until it expires', async t => {
+t.test('a suppression applies until it expires', async t => {
   await suppress('past@b.com', '2020-01-01')
   await suppress('future@b.com', '2099-01-01')
   t.match(await send({ to: 'past@b.com' }), { status: 200 })
   t.match((await send({ to: 'future@b.com' })).body, allSuppressed)
 })
 
-t.test('the simulator is exempt from both lists, wherever its domain lies', async t => {
+t.test('simulator addresses are never suppressed or reserved', async t => {
   const { SIMULATOR_DOMAIN } = world.config
   await suppress(`bounced@${SIMULATOR_DOMAIN}`)
   t.match(await send({ to: `bounced@${SIMULATOR_DOMAIN}` }), { status: 200 })

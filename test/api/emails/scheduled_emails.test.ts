@@ -37,13 +37,13 @@ t.test('a scheduled email waits until it is due, and has no job', async t => {
   t.strictSame(await countJobs((await send({})).body.id), 1)
 })
 
-t.test('a phrase is relative to now', async t => {
+t.test('a phrase in `scheduled_at` is relative to now', async t => {
   const found = await read(await schedule())
   const { scheduled_at } = found as unknown as { scheduled_at: string }
   t.ok(Math.abs(Date.parse(scheduled_at) - Date.now() - 2 * HOUR) < 60_000, scheduled_at)
 })
 
-t.test('scheduledAt schedules as scheduled_at does', async t => {
+t.test('`scheduledAt` works like `scheduled_at`', async t => {
   const { id } = (await send({ scheduledAt: 'in 2 hours' })).body
   t.equal((await read(id)).status, 'scheduled')
   const scheduled_at = inMs(5 * HOUR)
@@ -52,7 +52,7 @@ t.test('scheduledAt schedules as scheduled_at does', async t => {
   t.equal((await read(batch.body.data[0]?.id as string)).status, 'scheduled')
 })
 
-t.test('PATCH moves it, row and deliveries together', async t => {
+t.test('PATCH /emails/:id moves a scheduled email and its deliveries', async t => {
   const id = await schedule()
   const scheduled_at = inMs(5 * HOUR)
   t.match(await patch(id, { scheduled_at }), { status: 200, body: { object: 'email', id, scheduled_at } })
@@ -60,7 +60,7 @@ t.test('PATCH moves it, row and deliveries together', async t => {
   t.match(await patch(id, { scheduled_at: 'in 3 hours' }), { status: 200 })
 })
 
-t.test('cancel ends it, and nobody gets it', async t => {
+t.test('POST /emails/:id/cancel cancels a scheduled email', async t => {
   const id = await schedule({ cc: ['carl@c.com'] })
   t.strictSame((await cancel(id)).body, { object: 'email', id, status: 'canceled' })
   const found = await read(id)
@@ -71,14 +71,14 @@ t.test('cancel ends it, and nobody gets it', async t => {
   }
 })
 
-t.test('only what is scheduled can be moved or canceled', async t => {
+t.test('only a scheduled email can be moved or canceled', async t => {
   const { id } = (await send({})).body
   t.match(await cancel(id), { status: 422, body: { message: /^Only a scheduled email can be canceled; .* queued\.$/ } })
   t.match(await patch(id, { scheduled_at: 'in 1 hour' }), { status: 422, body: { message: /can be rescheduled; / } })
   t.match(await cancel(uuid()), { status: 404, body: { name: 'not_found' } })
 })
 
-t.test('times that cannot be are refused, and nothing is changed', async t => {
+t.test('an invalid `scheduled_at` is refused and changes nothing', async t => {
   const id = await schedule()
   const before = await read(id)
   for (const [scheduled_at, message] of [
@@ -102,7 +102,7 @@ t.test('times that cannot be are refused, and nothing is changed', async t => {
   t.match(await send({ scheduled_at: null }), { status: 200 })
 })
 
-t.test('Postgres refuses the schedule of a process whose clock is a minute off', async t => {
+t.test('schedule_fault() tolerates a process clock that is a minute off', async t => {
   const { rows } = await world.pool.pg.query(
     `SELECT n, schedule_fault(now() + n * interval '1 second') AS past,
        schedule_fault(now() + interval '30 days' + n * interval '1 second') AS far
@@ -116,7 +116,7 @@ t.test('Postgres refuses the schedule of a process whose clock is a minute off',
   ])
 })
 
-t.test('30 days and now are never refused, whatever the clock of the process says', async t => {
+t.test('`now` and `in 30 days` are accepted despite an inexact process clock', async t => {
   t.teardown(() => readDatabaseTime(world.pool))
   const phrases = fc.constantFrom('now', 'in 30 days', 'in 720 hours', 'in 4 weeks', 'in 2 seconds')
   await fc.assert(
@@ -135,7 +135,7 @@ t.test('30 days and now are never refused, whatever the clock of the process say
   )
 })
 
-t.test('now means at once', async t => {
+t.test('`scheduled_at`: now sends at once', async t => {
   const { id } = (await send({ scheduled_at: 'now' })).body
   shows(t, await read(id), { status: 'queued', scheduled_at: null })
   t.equal(await countJobs(id), 1)
@@ -149,7 +149,7 @@ t.test('now means at once', async t => {
   t.same(rows, [{ due: true }])
 })
 
-t.test('a retry replays although its time has passed by now', async t => {
+t.test('a retry replays after its `scheduled_at` has passed', async t => {
   const { scheduled_at, headers, first } = await acceptJustInTime()
   t.equal(first.status, 200, first.text)
   await sleep(Date.parse(scheduled_at) - Date.now() + 2_100)
@@ -159,7 +159,7 @@ t.test('a retry replays although its time has passed by now', async t => {
   t.match(await send({ scheduled_at }, { 'idempotency-key': 'another' }), { status: 422 })
 })
 
-/** Accepted at a time that will soon have passed; a busy machine is given more of it. */
+/** Accepts an email scheduled in the very near future, or later on a busy machine. */
 async function acceptJustInTime() {
   for (let ms = 300; ; ms *= 4) {
     const scheduled_at = inMs(ms)
@@ -169,7 +169,7 @@ async function acceptJustInTime() {
   }
 }
 
-t.test('the simulator plays only what is sent at once', async t => {
+t.test('the simulator refuses scheduled emails', async t => {
   const to = `delivered@${world.config.SIMULATOR_DOMAIN}`
   t.match(await send({ to, scheduled_at: 'in 1 hour' }), { status: 422, body: { name: 'validation_error' } })
   t.match(await send({ cc: to, scheduled_at: 'in 1 hour' }), { status: 422 })

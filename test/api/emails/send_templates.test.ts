@@ -26,7 +26,7 @@ const refused = (name: string, message: RegExp, status = 422) => ({
 
 let templates = 0
 
-/** A published template; answers its id and alias. */
+/** Creates a template and publishes it by default; returns its id and alias. */
 async function make(fields: object = {}, options = { publish: true }): Promise<{ id: string; alias: string }> {
   const alias = `t${++templates}`
   const body = { name: alias, alias, from, subject: 'Hi {{name}}', html: '<p>{{name}}', text: '{{name}}', ...fields }
@@ -35,7 +35,7 @@ async function make(fields: object = {}, options = { publish: true }): Promise<{
   return { id, alias }
 }
 
-t.test('a template brings what the email is made of, by id or by alias', async t => {
+t.test('a template gives the email its fields, by id or alias', async t => {
   const { id, alias } = await make({ reply_to: 'Help <help@a.com>, desk@a.com' })
   const variables = { name: 'Ann & Bob' }
   for (const named of [
@@ -62,7 +62,7 @@ t.test('a template brings what the email is made of, by id or by alias', async t
   t.match(await sent({ from, subject: 'Hi' }), { template_id: null })
 })
 
-t.test('what the email says itself comes first, and is rendered too', async t => {
+t.test('fields of the email override the template, and are rendered too', async t => {
   const { id } = await make({ reply_to: 'help@a.com' })
   const own = { from: `Bob <bob@${account.domain}>`, subject: 'For {{name}}', reply_to: 'bob@a.com' }
   const email = await sent({ template_id: id, variables: { name: 'Ann' }, ...own, html: null, text: null })
@@ -100,7 +100,7 @@ t.test('a scheduled email is rendered when it is accepted', async t => {
   t.match(await read(body.id), { status: 'scheduled', subject: 'Hi Ann', template_id: id })
 })
 
-t.test('a variable has the value that is given, then its fallback, then that of the placeholder', async t => {
+t.test("a variable is the given value, its fallback, or the placeholder's fallback", async t => {
   const { id } = await make({
     subject: '{{a|inline}} {{b|inline}} {{c|inline}} {{d}}',
     variables: [
@@ -117,7 +117,7 @@ t.test('a variable has the value that is given, then its fallback, then that of 
   t.match(email, { subject: 'given declared inline ', html: '', text: '1e-7' })
 })
 
-t.test('a number variable takes numbers only; a string variable also a number', async t => {
+t.test('a number variable accepts only numbers; a string variable also accepts numbers', async t => {
   const { id } = await make({
     subject: '{{n}}',
     html: '{{s}}',
@@ -138,7 +138,7 @@ t.test('a number variable takes numbers only; a string variable also a number', 
   t.match(await sent({ template_id: alone.id }), { subject: '0' })
 })
 
-t.test('what the template cannot give is refused by its name', async t => {
+t.test('a template without a required field or value is refused', async t => {
   const { id } = await make()
   const draft = await make({}, { publish: false })
   const bare = await make({ from: null, subject: null })
@@ -162,7 +162,7 @@ t.test('what the template cannot give is refused by its name', async t => {
   t.match(await send({ template_id: foreign.id, variables }), refused('validation_error', /domain is not verified/))
 })
 
-t.test('placeholders of links of the recipient need no variable, and may have one', async t => {
+t.test('link placeholders of recipients need no variable, and may have one', async t => {
   const html = '{{unsubscribe_url}}'
   const text = '{{{RESEND_UNSUBSCRIBE_URL|-}}}'
   const { id } = await make({ subject: 'Hi', html, text })
@@ -170,13 +170,13 @@ t.test('placeholders of links of the recipient need no variable, and may have on
   shows(t, await sent({ template_id: id, variables: { unsubscribe_url: 'a' } }), { html: 'a', text })
 })
 
-t.test('the placeholder of a poll is a variable like any other until there are polls', async t => {
+t.test('`poll` is an ordinary variable in an email without a poll', async t => {
   const { id } = await make({ subject: 'Hi', html: '{{poll}}', text: null })
   t.match(await send({ template_id: id }), refused('validation_error', /`poll`/))
   shows(t, await sent({ template_id: id, variables: { poll: 'a' } }), { html: 'a' })
 })
 
-t.test('an email without a template is rendered when it brings variables, and else left alone', async t => {
+t.test('an email without a template is rendered only if it has variables', async t => {
   const parts = { subject: '{{a}}', html: '<p>{{a}}{{{a}}}{{b|-}}', text: '{{a}}' }
   t.match(await sent({ from, ...parts }), parts)
   t.match(await sent({ from, ...parts, variables: null }), parts)
@@ -190,7 +190,7 @@ t.test('an email without a template is rendered when it brings variables, and el
   t.match(await send({ from, ...parts, variables: {} }), refused('validation_error', /variable `a`/))
 })
 
-t.test('a retry replays when its template is gone, and a key that failed is free', async t => {
+t.test('a retry replays after its template is deleted; a failed key is free', async t => {
   const { id, alias } = await make()
   const email = { template_id: alias, variables: { name: 'Ann' } }
   const headers = { 'idempotency-key': 'one' }
@@ -204,7 +204,7 @@ t.test('a retry replays when its template is gone, and a key that failed is free
   t.match(await send({ from, subject: 'Hi' }, { 'idempotency-key': 'two' }), { status: 200 })
 })
 
-t.test('its quota is not debited for what is refused', async t => {
+t.test('a send with an unknown template is not debited', async t => {
   const free = await newAccount(world)
   await world.pool.pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [free.id])
   const body = { to, template_id: 'unknown' }
@@ -223,7 +223,7 @@ t.test('a sending key sends with templates', async t => {
 const sendBatch = (body: object[], headers: Record<string, string> = {}) =>
   api.request('POST', '/api/emails/batch', { body, headers })
 
-t.test('batches', async t => {
+t.test('batches with templates', async t => {
   const worker = await startWorker(world)
   t.teardown(() => worker.stop())
 
@@ -244,7 +244,7 @@ t.test('batches', async t => {
     ])
   })
 
-  t.test('in a batch one template that is not there refuses all, or is left out; a retry replays', async t => {
+  t.test('an unknown template refuses a batch, or only its email if permissive', async t => {
     const { id } = await make()
     const batch = [
       { to, template_id: id, variables: { name: 'Ann' } },

@@ -28,7 +28,7 @@ const countJobs = async (id: string) => {
 }
 const REFUSED = { status: 422, body: { message: 'No recipient of this email waits for another attempt.' } }
 
-t.test('POST /emails/:id/try-now sends what waits for another attempt', async t => {
+t.test('POST /emails/:id/try-now sends a deferred email at once', async t => {
   const id = await acceptEmail(world, account, { to: ['grey-1@y.com', 'ok@y.com'] })
   await deliver(id)
   const { queue } = await readEmail(world, account, id)
@@ -45,7 +45,7 @@ t.test('POST /emails/:id/try-now sends what waits for another attempt', async t 
   shows(t, await tryNow(id), REFUSED)
 })
 
-t.test('POST /emails/:id/try-now leaves a scheduled email, one that is paused and those of others', async t => {
+t.test('POST /emails/:id/try-now refuses scheduled, paused and foreign emails', async t => {
   const scheduled = await acceptEmail(world, account, { scheduled_at: 'in 2 hours' })
   shows(t, await tryNow(scheduled), REFUSED)
   const paused = await acceptEmail(world, account, { to: 'grey-1@y.com' })

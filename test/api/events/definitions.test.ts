@@ -13,7 +13,7 @@ const patch = (path: string, body: unknown) => api.request('PATCH', `/api${path}
 const get = (path: string) => api.request('GET', `/api${path}`)
 const remove = (path: string) => api.request('DELETE', `/api${path}`)
 
-t.test('an event is defined, read by id or name, changed and deleted', async t => {
+t.test('event definitions are created, read by id or name, changed and deleted', async t => {
   const name = 'order/placed 50%'
   const schema = { total: 'number', paid: 'boolean', at: 'date', plan: 'string' }
   const { status, body } = await post('/events', { name, schema })
@@ -40,7 +40,7 @@ t.test('an event is defined, read by id or name, changed and deleted', async t =
   }
 })
 
-t.test('a definition that is wrong is refused', async t => {
+t.test('an invalid event definition is refused', async t => {
   await post('/events', { name: 'taken' })
   const refused = async (body: unknown, message: string) =>
     shows(t, await post('/events', body), { status: 422, body: { name: 'validation_error', message } }, message)
@@ -60,7 +60,7 @@ t.test('a definition that is wrong is refused', async t => {
   shows(t, await post('/events', { name: 'X'.repeat(255), schema: null }), { status: 201, body: { schema: {} } })
 })
 
-t.test('a payload is checked by the types of its event', async t => {
+t.test('a payload is checked against the schema of its event', async t => {
   const [ann] = await addContacts(world, account, ['ann@b.com'])
   await post('/events', { name: 'typed', schema: { text: 'string', count: 'number', ok: 'boolean', at: 'date' } })
   const send = (payload: object) =>
@@ -83,7 +83,7 @@ t.test('a payload is checked by the types of its event', async t => {
   t.equal((await get('/events/typed/recent')).body.data.length, right.length, 'what is wrong is not delivered')
 })
 
-t.test('the recent events of a name are the newest hundred', async t => {
+t.test('GET /events/:id/recent returns the newest hundred', async t => {
   const [bob] = await addContacts(world, account, ['bob@b.com'])
   const send = (n: number) =>
     post('/events/send', { event: 'many', domain: account.domain, contact_id: bob, payload: { n } })

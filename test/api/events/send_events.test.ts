@@ -32,7 +32,7 @@ t.test('POST /events/send starts the automations that an event triggers', async 
   ])
 })
 
-t.test('every spelling of an event is taken, by both routes', async t => {
+t.test('POST /events and /events/send accept every spelling of the fields', async t => {
   const [bob] = await addContacts(world, account, ['bob@b.com'])
   const stored = { status: 202, body: { object: 'event', event: 'spelled', contact_id: bob, enrolled: 0 } }
   for (const name of ['event', 'name', 'event_name', 'eventName']) {
@@ -51,7 +51,7 @@ t.test('every spelling of an event is taken, by both routes', async t => {
   shows(t, await send({ event: 'spelled', domain: account.domain_id, contact_id: bob }), stored)
 })
 
-t.test('an event of an unknown address creates the contact', async t => {
+t.test('an event for an unknown address creates the contact', async t => {
   const automation = await storeAutomation(world, account, [], { trigger: 'first' })
   const answers = await Promise.all(['New@b.com', 'new@b.com'].map(email => send({ event: 'first', email })))
   const { body: contact } = await api.request('GET', `/api/contacts/new@b.com?domain=${domain}`)
@@ -61,7 +61,7 @@ t.test('an event of an unknown address creates the contact', async t => {
   shows(t, await eventsOf('first'), [{ contact_id: contact.id }, { contact_id: contact.id }])
 })
 
-t.test('an event with a wrong member is refused', async t => {
+t.test('an event with an invalid field is refused', async t => {
   const [cid] = await addContacts(world, account, ['cid@b.com'])
   const who = { contact_id: cid }
   const refused = async (body: object, message: string, name = 'validation_error') =>
@@ -109,7 +109,7 @@ t.test('an event with an idempotency key is stored once', async t => {
   shows(t, await send(body, { 'idempotency-key': '' }), { status: 400, body: { name: 'invalid_idempotency_key' } })
 })
 
-t.test('an event that is refused binds no idempotency key', async t => {
+t.test('a refused event leaves its idempotency key free', async t => {
   const key = { 'idempotency-key': 'later' }
   const body = { event: 'later', email: 'later@b.com', payload: { n: 'x' } }
   const { body: definition } = await post('/events', { name: 'later', schema: { n: 'number' } })
@@ -121,7 +121,7 @@ t.test('an event that is refused binds no idempotency key', async t => {
   t.equal((await eventsOf('later')).length, 1)
 })
 
-t.test('of requests with one key at the same time one event is stored', async t => {
+t.test('concurrent requests with one key store one event', async t => {
   const key = { 'idempotency-key': 'at once' }
   const second = await startApi(t, world, account.key)
   const body = { event: 'at once', email: 'at-once@b.com', domain }

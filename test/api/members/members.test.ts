@@ -20,19 +20,19 @@ const topic = (name: string) => ({ name, default_subscription: 'opt_in' })
 
 type Options = { body?: unknown; headers?: Record<string, string> }
 
-/** A request of a page of the dashboard. */
+/** Sends a request like a page of the dashboard, with the session of a member. */
 async function askAs(member: { id: string }, method: string, path: string, { body, headers }: Options = {}) {
   const cookie = `mailbrook=${await sessionOf(world, member.id)}`
   const own = { cookie, 'sec-fetch-site': 'same-origin', ...headers }
   return api.request(method, `/api${path}`, { key: null, headers: own, ...(body === undefined ? {} : { body }) })
 }
 
-t.test('a member reads what a key of full access reads', async t => {
+t.test('a member can read what a full-access key can', async t => {
   for (const member of [owner, admin, viewer]) t.equal((await askAs(member, 'GET', '/emails')).status, 200)
   shows(t, (await askAs(viewer, 'GET', '/domains')).body.data[0], { id: mine.domain_id })
 })
 
-t.test('a view-only member changes nothing, whatever the path', async t => {
+t.test('a view-only member gets 403 for every method but GET', async t => {
   const unsafe = routesOf(operations).filter(({ method }) => method !== 'GET')
   for (const { method, path } of [...unsafe, { method: 'POST', path: '/nothing' }]) {
     const { status, body } = await askAs(viewer, method, path.replace(/:\w+/g, '0'), { body: {} })
@@ -40,7 +40,7 @@ t.test('a view-only member changes nothing, whatever the path', async t => {
   }
 })
 
-t.test('a request from a page of another site is refused', async t => {
+t.test('a request from another site is refused', async t => {
   const cases: Record<string, string>[] = [
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
@@ -55,13 +55,13 @@ t.test('a request from a page of another site is refused', async t => {
   t.equal((await askAs(owner, 'POST', '/topics', { body: topic('By origin'), headers: own })).status, 201)
 })
 
-t.test('a key wins over a session', async t => {
+t.test('an API key takes precedence over a session', async t => {
   const cookie = `mailbrook=${await sessionOf(world, viewer.id)}`
   const { status } = await api.request('POST', '/api/topics', { body: topic('By key'), headers: { cookie } })
   t.equal(status, 201)
 })
 
-t.test('owners and admins manage keys, which work at once and end within 5 seconds', async t => {
+t.test('owners and admins create, change and delete API keys', async t => {
   const { status, body } = await askAs(admin, 'POST', '/api-keys', {
     body: { name: 'new', permission: 'sending_access', domain_id: mine.domain_id },
   })
@@ -78,7 +78,7 @@ t.test('owners and admins manage keys, which work at once and end within 5 secon
   shows(t, await askAs(owner, 'DELETE', `/api-keys/${id}`), { status: 404 })
 })
 
-t.test('another account’s keys and members are not found', async t => {
+t.test('API keys and members of another account are not found', async t => {
   const { rows } = await world.pool.pg.query('SELECT id FROM api_keys WHERE account_id = $1', [theirs.id])
   for (const [method, path, body] of [
     ['PATCH', `/api-keys/${rows[0].id}`, { name: 'x' }],
@@ -106,7 +106,7 @@ t.test('an account keeps its last owner, and only owners change owners', async t
   t.equal((await askAs(owner, 'PATCH', `/members/${owner.id}`, { body: { role: 'admin' } })).status, 200)
 })
 
-t.test('a member who is removed is signed out of the account', async t => {
+t.test('a removed member can no longer access the account', async t => {
   const gone = await newMember(world, mine.id, 'admin')
   const headers = { cookie: `mailbrook=${await sessionOf(world, gone.id)}` }
   const read = () => api.request('GET', '/api/emails', { key: null, headers })
@@ -115,7 +115,7 @@ t.test('a member who is removed is signed out of the account', async t => {
   shows(t, await read(), { status: 401, body: { name: 'missing_api_key' } })
 })
 
-t.test('the audit log says who changed what', async t => {
+t.test('GET /audit-log lists who changed what', async t => {
   const account = await newAccount(world)
   const member = await newMember(world, account.id, 'owner')
   const { body } = await askAs(member, 'POST', '/topics', { body: topic('News') })
@@ -127,7 +127,7 @@ t.test('the audit log says who changed what', async t => {
   ])
 })
 
-t.test('the audit log says what commands of an operator changed, and never a whole key', async t => {
+t.test('the audit log lists operator commands, never with a whole key', async t => {
   const account = await newAccount(world)
   const member = await newMember(world, account.id, 'owner')
   const { rows: named } = await world.pool.pg.query('SELECT name FROM accounts WHERE id = $1', [account.id])

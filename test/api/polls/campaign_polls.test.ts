@@ -21,7 +21,7 @@ const request = async (method: string, path: string, body?: object, key = accoun
 const press = (path: string, answer: string) =>
   fetch(api.url + path, { method: 'POST', body: new URLSearchParams({ answer }) })
 
-/** The paths of the links of a poll in each message, by recipient. */
+/** Returns the paths of poll links in each message, by recipient. */
 async function linksOf(inbox: Awaited<ReturnType<typeof startInbox>>) {
   const links = new Map<string, string[]>()
   for (const { rcpt_to, raw } of inbox.messages) {
@@ -55,7 +55,7 @@ const variantsOfAll = Object.values(POLLED).map(({ html, text }) => ({ html, tex
 const TESTED = { html: '<p>x</p>', poll: POLL, ab_test: { test_percentage: 100, variants: variantsOfAll } }
 
 for (const [name, draft] of Object.entries({ ...POLLED, 'of variants with a poll': TESTED })) {
-  t.test(`a campaign ${name} has a footer to unsubscribe by`, async t => {
+  t.test(`a campaign ${name} has an unsubscribe footer`, async t => {
     const sender = await newAccount(world)
     await addContacts(world, sender, ['ada@b.com', 'bob@b.com', 'eve@b.com'])
     const { mails } = await send(t, draft, sender)
@@ -71,7 +71,7 @@ for (const [name, draft] of Object.entries({ ...POLLED, 'of variants with a poll
 const variants = [{ html: '<p>A</p>{{poll}}' }, { html: '<a href="{{poll_url:ok}}">B</a>' }]
 const ab_test = { test_percentage: 100, variants }
 
-t.test('all recipients of a campaign answer its poll, whatever their variant', async t => {
+t.test('recipients of every variant answer the same poll of a campaign', async t => {
   const { id, links } = await send(t, { html: '<p>x</p>', poll: POLL, ab_test })
   const [adas, bobs] = [links.get('ada@b.com') ?? [], links.get('bob@b.com') ?? []]
   t.strictSame(
@@ -108,7 +108,7 @@ t.test('all recipients of a campaign answer its poll, whatever their variant', a
   )
 })
 
-t.test('links of an html make the poll of a campaign', async t => {
+t.test('poll links in the html make the poll of a campaign', async t => {
   const html = '<p>Hi {{first_name|you}} <a href="{{poll_url:yes}}">Yes</a></p>'
   const { id, links } = await send(t, { html, subject: 'Coming, {{first_name|friend}}?' })
   t.equal(links.get('ada@b.com')?.length, 1)
@@ -118,7 +118,7 @@ t.test('links of an html make the poll of a campaign', async t => {
   })
 })
 
-t.test('a draft keeps its poll, and is not sent with a link to another option', async t => {
+t.test('a draft keeps its poll; links to unknown options refuse sending', async t => {
   const id = await createDraft(api, account, { poll: POLL, html: '<a href="{{poll_url:nope}}">' })
   const options = [
     { key: 'great', label: 'Great' },
@@ -159,7 +159,7 @@ t.test('a test email shows the poll and stores no answer', async t => {
   t.equal((await api.request('GET', `/api/polls/${emails[0]?.id}`)).status, 404)
 })
 
-t.test('erasing a contact forgets its answers, and removing the domain the poll', async t => {
+t.test('erasing a contact removes its answers; removing the domain removes the poll', async t => {
   const own = await newAccount(world)
   const [eve = ''] = await addContacts(world, own, ['eve@b.com', 'kim@b.com'])
   const { id, links } = await send(t, { poll: POLL }, own)

@@ -25,7 +25,7 @@ const countsOf = async (email_id: string) => {
   return rows
 }
 
-t.test('nobody is told that they answered while Postgres is away', async t => {
+t.test('the poll page responds 503 while Postgres is away', async t => {
   const { path, email_id } = await makePolled(world, account)
   t.equal((await ask('GET', path)).status, 200)
   proxy.refuse(true)
@@ -47,7 +47,7 @@ for (const [cut, text] of [
   ['cutRequest', 'answer_poll'],
   ['cutReply', 'answer_poll'],
 ] as const) {
-  t.test(`a recipient who presses again answers once (${cut} of ${text})`, async t => {
+  t.test(`a repeated answer after a lost connection counts once (${cut} of ${text})`, async t => {
     const { path, email_id } = await makePolled(world, account)
     await ask('GET', path)
     const lost = proxy[cut](text)
@@ -59,7 +59,7 @@ for (const [cut, text] of [
   })
 }
 
-t.test('an answer that meets the erasure of its person is stored or lost, and counted right', async t => {
+t.test('answers during the erasure of a contact are counted exactly', async t => {
   for (let n = 0; n < 4; n++) {
     const person = `p${n}@b.com`
     const { body } = await api.request('POST', '/api/contacts', { body: { email: person } })

@@ -34,7 +34,7 @@ const countsOf = async (email_id: string) => {
   return rows
 }
 
-t.test('the page shows the question with the option of the link marked, and runs no script', async t => {
+t.test('the page preselects the option of the link, and runs no script', async t => {
   const { deliveries } = await makePolled(world, account)
   const path = await pollPath(world, account, deliveries[0] as string, 'ok')
   const response = await ask('GET', path, { 'accept-language': 'fr' })
@@ -60,7 +60,7 @@ t.test('the page shows the question with the option of the link marked, and runs
   t.strictSame(response.headers.getSetCookie(), [])
 })
 
-t.test('GET and HEAD change nothing, however often', async t => {
+t.test('GET and HEAD of a poll change nothing, even 100 times', async t => {
   const own = await newAccount(world)
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const { path } = await makePolled(world, own)
@@ -73,7 +73,7 @@ t.test('GET and HEAD change nothing, however often', async t => {
   t.strictSame(await readPollState(world, own), before)
 })
 
-t.test('the last answer counts, the same again changes nothing, and webhooks are told of each change', async t => {
+t.test('the last answer counts, and webhooks get each change once', async t => {
   const own = await newAccount(world)
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const { body: contact } = await api.request('POST', '/api/contacts', { key: own.key, body: { email: 'Ann@b.com' } })
@@ -111,7 +111,7 @@ t.test('the last answer counts, the same again changes nothing, and webhooks are
   })
 })
 
-t.test('answers at the same moment leave one row per recipient and exact figures', async t => {
+t.test('concurrent answers leave one row per recipient and exact counts', async t => {
   const { path, paths, email_id } = await makePolled(world, account, { to: ['a@b.com', 'b@b.com'] })
   const options = ['great', 'ok', 'bad', 'great', 'ok', 'bad', 'great', 'ok']
   const answers = await Promise.all([
@@ -135,7 +135,7 @@ const flip = (token: string, at: number) => {
   return bytes.toString('base64url')
 }
 
-t.test('every link that is none has the same page', async t => {
+t.test('all invalid poll links get the same 404 page', async t => {
   const { path, deliveries } = await makePolled(world, account)
   const [delivery = ''] = deliveries
   const plain = await makeRecipient(world, account, 'x@b.com')
@@ -177,7 +177,7 @@ t.test('every link that is none has the same page', async t => {
   t.strictSame(await readPollState(world, account), state, 'and the token of a poll is none of anything else')
 })
 
-t.test('a post without an answer, or with one that is none, shows the page again', async t => {
+t.test('a missing or invalid answer is 400 and shows the page again', async t => {
   const { path, email_id } = await makePolled(world, account)
   for (const answer of [undefined, '', 'unknown', 'Great', '__proto__']) {
     const response = await press(path, answer)
@@ -187,7 +187,7 @@ t.test('a post without an answer, or with one that is none, shows the page again
   t.strictSame(await rowsOf(email_id), [])
 })
 
-t.test('questions and labels are text, whatever they hold', async t => {
+t.test('questions and labels are escaped', async t => {
   const hostile = `<script>alert("1")</script>&amp;'`
   const poll = { question: `Why ${hostile}`, options: [hostile, { key: 'b', label: '<img src=x onerror=1>' }] }
   const { deliveries } = await makePolled(world, account, { poll })
@@ -200,7 +200,7 @@ t.test('questions and labels are text, whatever they hold', async t => {
   t.notMatch(html, /<script|<img/)
 })
 
-t.test('a poll of a forgotten email, or of a deleted domain, is gone', async t => {
+t.test('a poll is gone with its email or its domain', async t => {
   const own = await newAccount(world)
   const forgotten = await makePolled(world, own)
   const kept = await makePolled(world, own)

@@ -31,7 +31,7 @@ const fields = (given: object = {}) => ({
 const press = (path: string, answer: string) =>
   fetch(api.url + path, { method: 'POST', body: new URLSearchParams({ answer }) })
 
-/** Sends an email; returns its id, and what arrived by recipient. */
+/** Sends an email; returns its id and the messages that arrived, sorted by recipient. */
 async function send(t: Test, given: object = {}) {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
@@ -45,11 +45,11 @@ async function send(t: Test, given: object = {}) {
   return { id: body.id, messages: parsed.map(({ html, text }) => ({ html: unix(html), text: unix(text) })) }
 }
 
-/** Links of a poll, as paths. */
+/** Returns the paths of poll links in a text. */
 const linksIn = (text: string) =>
   [...text.matchAll(/https?:\/\/[^\s"<>]+(\/p\/[\w-]{60}\/[\w-]+)/g)].map(([, path]) => path as string)
 
-t.test('an email asks, its recipients answer, and GET /polls/:id tells', async t => {
+t.test('GET /polls/:id returns the answers of recipients of an email', async t => {
   const { id, messages } = await send(t, { to: ['ann@y.com', 'bob@y.com'], html: '<p>Hi</p>{{poll}}<p>Bye</p>' })
   const [ann, bob] = messages.map(({ html }) => linksIn(html)) as [string[], string[]]
   t.match(messages[0]?.html, /<p>Hi<\/p><div.*How did we do\?.*<\/div><p>Bye<\/p>/s)
@@ -99,7 +99,7 @@ const shown = async (given: object) => {
 const URLS = ['great', 'ok', 'bad'].map(key => `{{poll_url:${key}}}`)
 const placed = (text: string | null) => [...(text ?? '').matchAll(/\{\{poll_url:\w+\}\}/g)].map(([found]) => found)
 
-t.test('the poll stands where the html says, or before the end of its body', async t => {
+t.test('a poll is placed at `{{poll}}`, or else at the end', async t => {
   const poll = async (given: object) => {
     const { html, text } = await shown(given)
     return { html: html?.replace(/<div style.*<\/div>/s, '[poll]'), urls: placed(html), texts: placed(text) }
@@ -118,7 +118,7 @@ t.test('the poll stands where the html says, or before the end of its body', asy
   t.equal(text, `Hi\n\nHow did we do?\n\nGreat: ${URLS[0]}\nOK: ${URLS[1]}\nBad: ${URLS[2]}\n`)
 })
 
-t.test('links of an html make a poll without `poll`', async t => {
+t.test('poll links in the html make a poll without `poll`', async t => {
   const html =
     '<a href="{{poll_url:yes}}">Yes</a> <a href="{{{poll_url:no}}}">No</a> <a href="{{poll_url:yes}}">Yes!</a>'
   const { id, messages } = await send(t, { html, poll: null })
@@ -137,7 +137,7 @@ t.test('links of an html make a poll without `poll`', async t => {
   shows(t, await get(`/polls/${(await shown({ html: '<p>{{poll}} {{x}}', poll: null })).id}`), { name: 'not_found' })
 })
 
-t.test('what a poll cannot be is refused', async t => {
+t.test('an invalid poll is refused with 422', async t => {
   const options = POLL.options
   for (const [poll, message] of [
     [{ options }, /Missing `poll.question`/],
@@ -180,7 +180,7 @@ t.test('what a poll cannot be is refused', async t => {
   shows(t, await post('/emails', fields({ html: many, poll: null })), { status: 422 })
 })
 
-t.test('a poll fits a template, a batch, long html and tracking', async t => {
+t.test('a poll works with templates, batches, long html and tracking', async t => {
   const template = { name: 'Survey', alias: 'survey', html: '<p>{{name}}</p>{{poll}}', subject: 'Hi {{name}}' }
   const { id } = (await post('/templates', template)).body
   await post(`/templates/${id}/publish`, {})
@@ -204,7 +204,7 @@ t.test('a poll fits a template, a batch, long html and tracking', async t => {
   shows(t, await get(`/polls/${second}`), { name: 'not_found' })
 })
 
-t.test('GET /polls pages and filters', async t => {
+t.test('GET /polls has pages, and filters by domain and campaign', async t => {
   const own = await newAccount(world)
   const ids: string[] = []
   for (let n = 0; n < 3; n++) ids.unshift((await makePolled(world, own)).email_id)

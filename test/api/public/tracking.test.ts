@@ -15,7 +15,7 @@ const ask = (path: string, { method = 'GET', ...headers }: Record<string, string
 const emailOf = async (id: string) =>
   (await api.request('GET', `/api/emails/${id}`)).body as unknown as Record<string, unknown>
 
-t.test('a pixel and a link of a person are answered and recorded', async t => {
+t.test('the pixel and a link respond and record an open and a click', async t => {
   const email = await makeTracked(world, account)
   const pixel = await ask(email.open_path)
   const bytes = Buffer.from(await pixel.arrayBuffer())
@@ -66,7 +66,7 @@ t.test('a pixel and a link of a person are answered and recorded', async t => {
   shows(t, clicked.data, [{ id: email.email_id, last_event: 'clicked' }])
 })
 
-t.test('a bad token leads nowhere and counts nothing', async t => {
+t.test('invalid tracking tokens are 404 and record nothing', async t => {
   const email = await makeTracked(world, account)
   const other = await makeTracked(world, account)
   const keys = await createReadTokenKeys(world)()
@@ -100,7 +100,7 @@ t.test('a bad token leads nowhere and counts nothing', async t => {
   t.equal(pages.size, 1, 'the same bytes for all kinds')
   t.equal(await (await ask('/u/x')).text(), [...pages][0], 'and as those of a bad link to unsubscribe')
 
-  // The link is ours: whoever follows it gets there, and counts for nobody.
+  // The link token is ours: it redirects with any recipient token, but records nothing for an invalid one.
   const foreign = (other.click_paths[0] as string).split('/')[3]
   for (const recipient of ['', 'x', open, flip(click, 5), flip(click, -1)]) {
     const response = await ask(`/t/c/${link}/${recipient}`)

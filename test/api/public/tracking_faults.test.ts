@@ -22,7 +22,7 @@ const world = await openWorld(t)
 const ask = (url: string, method = 'GET') =>
   fetch(url, { method, headers: { 'user-agent': BROWSER }, redirect: 'manual' })
 
-t.test('HEAD and a program that fetches every link are machines, a person later is not', async t => {
+t.test('HEAD requests and link scanners count as machines, a later person does not', async t => {
   const account = await newAccount(world)
   const { api } = await startProxiedApi(t, world, account.key)
   const campaign = await makeCampaign(world, account, 5)
@@ -39,7 +39,7 @@ t.test('HEAD and a program that fetches every link are machines, a person later 
   await Promise.all(scanned.click_paths.map(path => ask(api.url + path)))
   await waitForHits(world, scanned, 5)
   t.strictSame(await readFigures(world, campaign), { machine_clicked: 2, machine_opened: 1 })
-  // The contacts with their choices and consents.
+  // The first four are contacts, their topics and their consents.
   t.strictSame(
     (await readState(world, account)).slice(0, 4).map(rows => (rows as unknown[]).length),
     [2, 0, 0, 0],
@@ -55,7 +55,7 @@ t.test('HEAD and a program that fetches every link are machines, a person later 
   })
 })
 
-t.test('links lead on while Postgres is away, and their hits are recorded when it is back', async t => {
+t.test('links redirect while Postgres is away, and hits are recorded later', async t => {
   const account = await newAccount(world)
   const { api, proxy } = await startProxiedApi(t, world, account.key)
   const emails = await Promise.all(Array.from({ length: 20 }, () => makeTracked(world, account)))
@@ -80,7 +80,7 @@ t.test('links lead on while Postgres is away, and their hits are recorded when i
   await sleep(500)
   await visitAll()
   proxy.refuse(false)
-  // Nor while it hangs.
+  // The same while Postgres hangs.
   await waitForHits(world, emails[0] as TrackedEmail, 5)
   proxy.blackhole(true)
   await visitAll()
@@ -98,7 +98,7 @@ t.test('links lead on while Postgres is away, and their hits are recorded when i
   )
 })
 
-t.test('hits from the network of a mail filter are machines for 10 minutes, with a database of networks', async t => {
+t.test("hits from a mail filter's network are machines for 10 minutes", async t => {
   const account = await newAccount(world)
   const file = join(t.testdir(), 'asn.mmdb')
   await writeFile(file, writeAsnDatabase([{ network: ['205.139.110.0', 24], system: 30_031 }]))
@@ -122,7 +122,7 @@ t.test('hits from the network of a mail filter are machines for 10 minutes, with
   )
 })
 
-t.test('an API that stops records the hits that it holds', async t => {
+t.test('a stopping API records the hits that it holds', async t => {
   const account = await newAccount(world)
   const email = await makeTracked(world, account)
   await t.test('stops', async t => {

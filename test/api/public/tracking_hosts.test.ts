@@ -15,7 +15,7 @@ const api = { url: await serve(t, world) }
 
 type Asked = { host?: string; method?: string; url?: string; headers?: Record<string, string> }
 
-/** Without a check of the answers: no operation declares what a tracking host answers. */
+/** Does not check responses against the operations: no operation declares those of a tracking host. */
 async function serve(t: Pick<Test, 'teardown'>, foundation: Foundation): Promise<string> {
   const app = createApp(foundation)
   const server = createHttpServer(app)
@@ -28,7 +28,7 @@ async function serve(t: Pick<Test, 'teardown'>, foundation: Foundation): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Node's fetch sets the Host header itself. */
+/** Uses http.request, because fetch sets the Host header itself. */
 function ask(path: string, { host = 'mail.acme.net', method = 'GET', url = api.url, headers = {} }: Asked = {}) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
     const options = { method, headers: { host, 'user-agent': BROWSER, ...headers }, agent: false }
@@ -42,7 +42,7 @@ function ask(path: string, { host = 'mail.acme.net', method = 'GET', url = api.u
   })
 }
 
-/** A domain with tracking whose record has this status. */
+/** Creates a domain with click tracking whose CNAME record has this status. */
 async function makeDomain(subdomain: string | null, status = 'verified'): Promise<TestAccount> {
   const own = await newAccount(world)
   await world.pool.pg.query('UPDATE domains SET click_tracking = true, tracking_subdomain = $2 WHERE id = $1', [
@@ -56,7 +56,7 @@ async function makeDomain(subdomain: string | null, status = 'verified'): Promis
   return own
 }
 
-t.test('a tracking host serves the pages of recipients and nothing else', async t => {
+t.test('a tracking host serves only the pages of recipients', async t => {
   const own = await makeDomain('links')
   const host = `links.${own.domain}`
   const email = await makeTracked(world, own)
@@ -91,7 +91,7 @@ t.test('a tracking host serves the pages of recipients and nothing else', async 
   t.equal((await ask('/api/emails', { host, method: 'POST' })).status, 404)
 })
 
-t.test('a host that is not verified, or of no domain, is a name of this server as any other', async t => {
+t.test('a host without a verified tracking record serves everything', async t => {
   const pending = await makeDomain('links', 'pending')
   const usual = await makeDomain(null)
   t.equal((await ask('/healthz', { host: `track.${usual.domain}` })).status, 404, 'the usual label')
@@ -111,14 +111,14 @@ t.test('a host that is not verified, or of no domain, is a name of this server a
   }
 })
 
-t.test('the host of BASE_URL serves everything, also if it is a tracking host', async t => {
+t.test('the host of BASE_URL serves everything, even as a tracking host', async t => {
   const own = await makeDomain('links')
   const base = await openWorld(t, { BASE_URL: `https://links.${own.domain}` })
   const url = await serve(t, { ...world, config: base.config })
   t.equal((await ask('/healthz', { url, host: `links.${own.domain}` })).status, 200)
 })
 
-t.test('GET /tls/ask names the hosts that certificates are for, to this machine alone', async t => {
+t.test('GET /tls/ask accepts our certificate hosts, only from this machine', async t => {
   const own = await makeDomain('links')
   const [verified, pending] = [`links.${own.domain}`, `links.${(await makeDomain('links', 'failed')).domain}`]
   const statusOf = async (domain: string, asked?: Asked) => (await ask(`/tls/ask?domain=${domain}`, asked)).status

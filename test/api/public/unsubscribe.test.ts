@@ -9,7 +9,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 
-/** Requests of a mail client: without a key. */
+/** Sends a request like a mail client, without a key. */
 const ask = (method: string, path: string, body: RequestInit['body'] = null, headers: Record<string, string> = {}) =>
   fetch(api.url + path, { method, body, headers, redirect: 'manual', duplex: 'half' } as RequestInit)
 const press = (path: string, fields: [string, string][]) => ask('POST', path, new URLSearchParams(fields))
@@ -18,7 +18,7 @@ const post = async (path: string, body: object) => (await api.request('POST', `/
 const eventsOf = async (email_id: string) =>
   ((await get(`/emails/${email_id}`)).events as { type: string }[]).filter(({ type }) => type === 'unsubscribed')
 
-t.test('one click unsubscribes a contact from everything, once', async t => {
+t.test('one-click unsubscribes a contact from everything, once', async t => {
   const own = await newAccount(world)
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const { body: contact } = await api.request('POST', '/api/contacts', { key: own.key, body: { email: 'one@b.com' } })
@@ -57,7 +57,7 @@ t.test('one click unsubscribes a contact from everything, once', async t => {
   )
 })
 
-t.test('one click of an email about a topic unsubscribes from that topic alone', async t => {
+t.test('one-click for an email with a topic unsubscribes only from that topic', async t => {
   const topic_id = await makeTopic(world, account, { name: 'Offers', visibility: 'private' })
   const { id } = await post('/contacts', { email: 'topic@b.com' })
   const { path, email_id } = await makeRecipient(world, account, 'topic@b.com', topic_id)
@@ -75,7 +75,7 @@ t.test('one click of an email about a topic unsubscribes from that topic alone',
   shows(t, await get(`/contacts/${id}`), { unsubscribed: true }, 'a link of a deleted topic means everything')
 })
 
-t.test('one click counts in every form of its body', async t => {
+t.test('one-click accepts every form of request body', async t => {
   const multipart = new FormData()
   multipart.set('List-Unsubscribe', 'One-Click')
   const chunks = () =>
@@ -109,7 +109,7 @@ t.test('one click counts in every form of its body', async t => {
   t.equal((await ask('POST', path, 'x'.repeat(200_000), urlencoded)).status, 400)
 })
 
-t.test('50 clicks at the same moment are one event', async t => {
+t.test('50 concurrent clicks record one event', async t => {
   await post('/contacts', { email: 'many@b.com' })
   for (const address of ['many@b.com', 'no-contact@b.com']) {
     const { path, email_id } = await makeRecipient(world, account, address)
@@ -124,14 +124,14 @@ t.test('50 clicks at the same moment are one event', async t => {
   }
 })
 
-t.test('an address that is no contact stays unsubscribed when it becomes one', async t => {
+t.test('an opted-out address is unsubscribed when it becomes a contact', async t => {
   const { path, email_id } = await makeRecipient(world, account, 'stranger@b.com')
   t.equal((await ask('POST', path)).status, 200)
   shows(t, await eventsOf(email_id), [{ recipient: 'stranger@b.com', contact_id: null, topic_id: null }])
   shows(t, await post('/contacts', { email: 'stranger@b.com' }), { unsubscribed: true })
 })
 
-t.test('the link of a deleted contact works on', async t => {
+t.test('the link of a deleted contact still unsubscribes', async t => {
   const { id } = await post('/contacts', { email: 'deleted@b.com' })
   const { path } = await makeRecipient(world, account, 'deleted@b.com')
   await api.request('DELETE', `/api/contacts/${id}`)
@@ -139,7 +139,7 @@ t.test('the link of a deleted contact works on', async t => {
   shows(t, await post('/contacts', { email: 'deleted@b.com' }), { unsubscribed: true })
 })
 
-t.test('the link of an email that is gone works on', async t => {
+t.test('the link of a deleted email still unsubscribes', async t => {
   const { id } = await post('/contacts', { email: 'old@b.com' })
   const { path, email_id } = await makeRecipient(world, account, 'old@b.com')
   await world.pool.pg.query('DELETE FROM emails WHERE id = $1', [email_id])
@@ -147,7 +147,7 @@ t.test('the link of an email that is gone works on', async t => {
   shows(t, await get(`/contacts/${id}`), { unsubscribed: true })
 })
 
-t.test('an address is not written to an email whose recipients were removed', async t => {
+t.test('one-click writes no event to an email whose recipients were removed', async t => {
   const { id } = await post('/contacts', { email: 'forgotten@b.com' })
   const { path, email_id } = await makeRecipient(world, account, 'forgotten@b.com')
   await world.pool.pg.query('DELETE FROM email_contents WHERE email_id = $1', [email_id])
@@ -159,7 +159,7 @@ t.test('an address is not written to an email whose recipients were removed', as
   t.equal(rows.length, 0)
 })
 
-t.test('a page that was opened before the opt-out subscribes nobody again by its ticks', async t => {
+t.test('saving a page opened before the opt-out does not resubscribe', async t => {
   const topic_id = await makeTopic(world, account, { name: 'Late news', visibility: 'public' })
   const { id } = await post('/contacts', { email: 'stale@b.com', unsubscribed: true })
   const { path } = await makeRecipient(world, account, 'stale@b.com')
@@ -180,7 +180,7 @@ t.test('two recipients of one email do not unsubscribe each other', async t => {
   shows(t, await get(`/contacts/${bob.id}`), { unsubscribed: false })
 })
 
-t.test('a client that unsubscribes does not wait for an import', async t => {
+t.test('one-click does not wait for an import', async t => {
   const { path } = await makeRecipient(world, account, 'during@b.com')
   await post('/contacts', { email: 'during@b.com' })
   await world.pool.transaction(async tx => {
@@ -193,7 +193,7 @@ t.test('a client that unsubscribes does not wait for an import', async t => {
   shows(t, await get('/contacts/during@b.com'), { unsubscribed: true })
 })
 
-t.test('GET and HEAD change nothing', async t => {
+t.test('GET and HEAD of an unsubscribe link change nothing', async t => {
   const topic_id = await makeTopic(world, account, { name: 'News' })
   await post('/contacts', { email: 'get@b.com' })
   const { path } = await makeRecipient(world, account, 'get@b.com', topic_id)
@@ -205,7 +205,7 @@ t.test('GET and HEAD change nothing', async t => {
   t.equal((await press(path, [])).status, 200, 'the same link unsubscribes by POST')
 })
 
-t.test('a bad token is answered with the same page, whatever it is', async t => {
+t.test('invalid unsubscribe tokens all get the same 404 page', async t => {
   const { path, mailto } = await makeRecipient(world, account, 'fuzz@b.com')
   const token = path.slice('/u/'.length)
   const bytes = Buffer.from(token, 'base64url')
@@ -241,7 +241,7 @@ t.test('a bad token is answered with the same page, whatever it is', async t => 
   t.strictSame(await readState(world, account), state)
 })
 
-t.test('the page of a domain that was deleted does not exist, and one click is no error', async t => {
+t.test('the link of a deleted domain is 404, but accepts one-click', async t => {
   const own = await newAccount(world)
   const { path } = await makeRecipient(world, own, 'x@b.com')
   await world.pool.pg.query('DELETE FROM domains WHERE id = $1', [own.domain_id])

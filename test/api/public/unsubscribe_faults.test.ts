@@ -22,7 +22,7 @@ const eventsOf = async (email_id: string) => {
   return rows.length
 }
 
-t.test('nobody is told that they unsubscribed while Postgres is away', async t => {
+t.test('an unsubscribe link responds 503 while Postgres is away', async t => {
   const { path, email_id } = await makeRecipient(world, account, 'away@b.com')
   const bad = `${path}A`
   for (const mode of ['refuse', 'blackhole'] as const) {
@@ -39,7 +39,7 @@ t.test('nobody is told that they unsubscribed while Postgres is away', async t =
     t.equal((await ask('GET', path)).status, 200)
     t.equal((await ask('GET', bad)).status, 404)
   }
-  // The keys are at hand by now: a bad link needs no Postgres.
+  // The keys are cached by now: a bad link is refused without Postgres.
   proxy.refuse(true)
   proxy.cut()
   t.equal((await ask('POST', bad)).status, 404)
@@ -53,7 +53,7 @@ for (const [cut, text] of [
   ['cutReply', 'COMMIT'],
   ['cutRequest', 'contact_consents'],
 ] as const) {
-  t.test(`a client that tries again unsubscribes once (${cut} of ${text})`, async t => {
+  t.test(`a retried one-click unsubscribes once (${cut} of ${text})`, async t => {
     const { path, email_id } = await makeRecipient(world, account, `${cut}-${text}@b.com`.toLowerCase())
     await ask('GET', path)
     const lost = proxy[cut](text)
@@ -64,7 +64,7 @@ for (const [cut, text] of [
   })
 }
 
-t.test('an opt-out waits for a request that holds its contact, and is not refused', async t => {
+t.test('one-click waits for a lock on the contact, and succeeds', async t => {
   const direct = openApi(api.url, account.key)
   const { body } = await direct.request('POST', '/api/contacts', { body: { email: 'held@b.com' } })
   const { path } = await makeRecipient(world, account, 'held@b.com')
@@ -80,7 +80,7 @@ t.test('an opt-out waits for a request that holds its contact, and is not refuse
   shows(t, (await direct.request('GET', `/api/contacts/${body.id}`)).body, { unsubscribed: true })
 })
 
-t.test('an opt-out is not lost when its address becomes a contact at the same moment', async t => {
+t.test('an opt-out survives the concurrent creation of its contact', async t => {
   const own = openApi(api.url, account.key)
   const { pg } = world.pool
   const first = await makeRecipient(world, account, 'first@b.com')

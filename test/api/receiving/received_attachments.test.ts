@@ -18,7 +18,7 @@ async function download(url: string, key: string = account.key) {
   return { statusCode, headers, text: await body.text() }
 }
 
-/** What keeps a browser from opening it in our name. */
+/** Headers that keep a browser from running the file on our origin. */
 const SAFE = {
   'content-security-policy': "sandbox; default-src 'none'",
   'cache-control': 'private, no-store',
@@ -27,7 +27,7 @@ const SAFE = {
 
 type Listed = { id: string; filename: string; url: string }
 
-t.test('files are listed in their order, page by page, and come back as they were', async t => {
+t.test('received attachments are listed in pages and downloaded unchanged', async t => {
   const files = ['a', 'b', 'c'].map(name => ({ filename: `${name}.html`, content: `<script>${name}</script>` }))
   const id = await receive(work, account, await compose({ text: 'x', attachments: files }))
   const list = async (query = '') => {
@@ -65,7 +65,7 @@ t.test('files are listed in their order, page by page, and come back as they wer
   t.match(await api.request('GET', url, { key: null }), { status: 401 })
 })
 
-t.test('no name and no type of a stranger’s does more than name a file', async t => {
+t.test('hostile filenames and types of attachments are harmless in headers', async t => {
   const names = [
     'a"b;c.svg',
     'a\r\nSet-Cookie: x=1.html',
@@ -101,7 +101,7 @@ t.test('no name and no type of a stranger’s does more than name a file', async
   for (const field of ['download_url', 'url']) t.notHas(attachment, field)
 })
 
-t.test('the raw message comes back byte for byte while it is kept', async t => {
+t.test('GET /emails/receiving/:id/raw returns the exact bytes while they are kept', async t => {
   const raw = await compose({ text: 'Hällo' })
   const id = await receive(work, account, raw)
   const { statusCode, headers, text } = await download(`${path}/${id}/raw`)

@@ -23,7 +23,7 @@ async function idsOf(filters: Record<string, string>) {
   return body.data.map(email => email.id)
 }
 
-t.test('an email has the fields of the specification, and those alone that it has', async t => {
+t.test('a received email has the fields of the specification, and omits absent ones', async t => {
   const bare = await receive(work, account, 'From: ann@y.com\r\nTo: me@acme.com\r\n\r\n')
   const { body } = await api.request('GET', `${path}/${bare}?html_format=cid`)
   const { headers, text, spf, verdicts, ...record } = body as typeof body & Record<string, unknown>
@@ -70,7 +70,7 @@ t.test('an email has the fields of the specification, and those alone that it ha
   for (const field of ['html', 'text', 'headers']) t.notHas(list.data[0], field)
 })
 
-t.test('what a header names without an address is no recipient, and no header is none', async t => {
+t.test('a header name without an address is no recipient; absent headers are omitted', async t => {
   const read = async (raw: string) =>
     (await api.request('GET', `${path}/${await receive(work, account, raw)}`)).body as unknown as Record<
       string,
@@ -84,7 +84,7 @@ t.test('what a header names without an address is no recipient, and no header is
   for (const field of ['headers', 'message_id']) t.notHas(bare, field)
 })
 
-t.test('what is not read yet is nowhere shown, and cannot be changed', async t => {
+t.test('an email that is not parsed yet is listed nowhere and is 404', async t => {
   const before = await idsOf({})
   const id = await store(work, account, 'From: ann@y.com\r\n\r\nHi', { mail_from: '', received_for: [me] })
   t.strictSame(await idsOf({}), before)
@@ -103,7 +103,7 @@ t.test('what is not read yet is nowhere shown, and cannot be changed', async t =
   }
 })
 
-t.test('an email for two domains of its account is one, and is listed for both', async t => {
+t.test('an email for two domains of an account is one, listed for both', async t => {
   const other = await newAccount(world)
   const second = { account_id: other.id, id: uuid(), name: `${uuid().slice(-12)}.com`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, second)
@@ -123,7 +123,7 @@ t.test('an email for two domains of its account is one, and is listed for both',
   t.same(await list({ domain: other.domain, limit: '1', after: both }), [one])
   t.same(await list({ domain: other.domain, limit: '1', before: one }), [both])
 
-  // As it was stored before domains were listed.
+  // As rows were before domains were indexed.
   await world.pool.pg.query("DELETE FROM received_recipients WHERE address LIKE '@%'")
   t.same(await list({ domain: second.name }), [])
   const migration = new URL('../../../sql/migrations/0025_received_domains.sql', import.meta.url)
@@ -134,7 +134,7 @@ t.test('an email for two domains of its account is one, and is listed for both',
   t.same(rows, [{ received_email_id: both, address: `@${second.name}` }])
 })
 
-t.test('filters let through what they name, newest first, page by page', async t => {
+t.test('GET /emails/receiving filters emails, newest first, in pages', async t => {
   const other = await newAccount(world)
   const mail = (fields: object) =>
     compose({ subject: 'Invoice 7', text: 'x', ...fields }).then(raw => receive(work, other, raw))
@@ -187,7 +187,7 @@ t.test('filters let through what they name, newest first, page by page', async t
   t.match(await api.request('GET', `${path}?read=false&limit=2`, { key: other.key }), { body: { has_more: true } })
 })
 
-t.test('addresses too long or too many to be looked for hinder nothing', async t => {
+t.test('very long or many addresses do not prevent receiving an email', async t => {
   const long = `${'x'.repeat(5_000)}@y.com`
   const many = Array.from({ length: 1_500 }, (_, n) => `<${n}@many.com>`).join(',\r\n ')
   const id = await receive(work, account, `From: <${long}>\r\nTo: <${long}>,\r\n ${many}\r\n\r\nHi`)
@@ -196,7 +196,7 @@ t.test('addresses too long or too many to be looked for hinder nothing', async t
   t.strictSame(await idsOf({ to: me, limit: '1' }), [id])
 })
 
-t.test('naughty text finds the emails that have it, and no others', async t => {
+t.test('naughty strings find exactly the received emails that contain them', async t => {
   const other = await newAccount(world)
   const isLine = (text: string) => text.length <= 998 && !/[\0\r\n]/.test(text)
   const fold = (text: string) => text.toLowerCase().replaceAll('ς', 'σ')
@@ -219,7 +219,7 @@ t.test('naughty text finds the emails that have it, and no others', async t => {
   }
 })
 
-t.test('what is no value of a filter is refused by its name', async t => {
+t.test('invalid filters are refused by name', async t => {
   const wrong = {
     read: ['', 'yes', 'TRUE', '1'],
     category: ['', 'null', 'Interested', 'toString'],
@@ -237,7 +237,7 @@ t.test('what is no value of a filter is refused by its name', async t => {
   }
 })
 
-t.test('an email is marked read once, and never unread', async t => {
+t.test('PATCH /emails/receiving/:id marks an email read once, never unread', async t => {
   const id = await receive(work, account, 'From: ann@y.com\r\n\r\nHi')
   for (const body of [{ read: false }, { read: null }, { read: 'true' }, [], null]) {
     t.match(await api.request('PATCH', `${path}/${id}`, { body }), { status: 422 }, JSON.stringify(body))
@@ -254,7 +254,7 @@ t.test('an email is marked read once, and never unread', async t => {
   t.match((await api.request('GET', `${path}/${id}`)).body, { read: true, read_at })
 })
 
-t.test('the client of another service reads what was received', async t => {
+t.test('the resend package reads received emails', async t => {
   const { emails } = new Resend(account.key, { baseUrl: `${api.url}/api` })
   const raw = await compose({ subject: 'Hi', text: 'x', attachments: [{ filename: 'a.txt', content: 'x' }] })
   const id = await receive(work, account, raw)
@@ -265,7 +265,7 @@ t.test('the client of another service reads what was received', async t => {
   t.match(files, { error: null, data: { data: [{ filename: 'a.txt', size: 1 }] } })
 })
 
-t.test('an email is deleted for good, with all that was read of it', async t => {
+t.test('DELETE /emails/receiving/:id removes an email with its parts', async t => {
   const raw = await compose({ attachments: [{ filename: 'a.txt', content: 'x' }], text: 'x' })
   const id = await receive(work, account, raw)
   t.strictSame((await api.request('DELETE', `${path}/${id}`)).body, { object: 'received_email', id, deleted: true })

@@ -21,7 +21,7 @@ function ask(id: string, verb: 'reply' | 'forward', body: unknown, headers: Reco
 
 const emailOf = ({ id }: AnswerBody) => readEmail(world, account, id)
 
-/** What a receiver gets of it, its headers unfolded. */
+/** Sends the email; returns the message that arrives, with its headers unfolded. */
 async function deliver({ id }: AnswerBody) {
   const count = inbox.messages.length
   await work.sender.offer([id])
@@ -33,7 +33,7 @@ async function deliver({ id }: AnswerBody) {
   return { rcpt_to: message.rcpt_to, raw, head: head.replace(/\r\n[ \t]/g, ' ') }
 }
 
-t.test('a reply reaches who wrote, in the thread of what was written', async t => {
+t.test('a reply goes to the sender, in the same thread', async t => {
   const raw = await compose({
     from: 'Änn <ann@y.com>',
     subject: 'Question',
@@ -54,7 +54,7 @@ t.test('a reply reaches who wrote, in the thread of what was written', async t =
   t.equal(head.match(/^(?:In-Reply-To|References):/gim)?.length, 2)
 })
 
-t.test('a reply goes to its Reply-To, and to all others when that is asked for, but never to ourselves', async t => {
+t.test('a reply goes to Reply-To, with `reply_all` to all others but ourselves', async t => {
   const raw = await compose({
     from: 'ann@y.com',
     replyTo: ['Team <team@y.com>', 'broken@'],
@@ -80,7 +80,7 @@ t.test('a reply goes to its Reply-To, and to all others when that is asked for, 
   t.match(answer, { status: 422, body: { name: 'validation_error', message: /50/ } })
 })
 
-t.test('what cannot be answered, and what is no answer, is refused', async t => {
+t.test('invalid replies and forwards are refused', async t => {
   const id = await receive(work, account, await compose({ text: 'x' }))
   const nobody = await receive(work, account, 'From: undisclosed\r\nSubject: x\r\n\r\nx')
   const refused: [string, object, number, string][] = [
@@ -113,7 +113,7 @@ t.test('what cannot be answered, and what is no answer, is refused', async t => 
   }
 })
 
-t.test('a key sends a reply or a forward once, and each of them apart from all else', async t => {
+t.test('an Idempotency-Key sends a reply or forward once, separately from other requests', async t => {
   const one = await receive(work, account, await compose({ text: 'x' }))
   const other = await receive(work, account, await compose({ text: 'y' }))
   const key = { 'idempotency-key': 'k' }
@@ -128,7 +128,7 @@ t.test('a key sends a reply or a forward once, and each of them apart from all e
   t.match(await ask(one, 'forward', { to: 'a@b.com' }, { 'idempotency-key': 'é' }), { status: 400 })
 })
 
-t.test('a reply may be scheduled, and takes of the quota as any email', async t => {
+t.test('a reply can be scheduled, and counts toward the quota', async t => {
   const id = await receive(work, account, await compose({ text: 'x' }))
   const attachments = [{ filename: 'a.txt', content: 'eA==' }]
   const { body } = await ask(id, 'reply', {
@@ -149,7 +149,7 @@ t.test('a reply may be scheduled, and takes of the quota as any email', async t 
   await world.pool.pg.query(`UPDATE accounts SET plan = 'unlimited' WHERE id = $1`, [account.id])
 })
 
-t.test('an email is forwarded as it came, with its files, from the address that received it', async t => {
+t.test('a forward has the content and files of the original', async t => {
   const attachments = [
     { filename: 'a.txt', content: 'a file' },
     { filename: 'i.png', content: 'an image', cid: 'i@y.com' },
@@ -176,7 +176,7 @@ t.test('an email is forwarded as it came, with its files, from the address that 
   for (const text of ['a file', 'an image']) t.match(raw, Buffer.from(text).toString('base64'))
 })
 
-t.test('an image that the HTML shows is forwarded inline, whatever its disposition', async t => {
+t.test('an image that the html shows is forwarded inline', async t => {
   const part =
     'Content-Type: image/png\r\nContent-Disposition: attachment; filename=i.png\r\nContent-ID: <i@y.com>\r\n\r\nimage'
   const raw = `From: ann@y.com\r\nSubject: x\r\nContent-Type: multipart/related; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n<img src="cid:i@y.com">\r\n--b\r\n${part}\r\n--b--\r\n`
@@ -186,7 +186,7 @@ t.test('an image that the HTML shows is forwarded inline, whatever its dispositi
   t.match(attachments[0], { filename: 'i.png', content_disposition: 'inline', content_id: 'i@y.com' })
 })
 
-t.test('with a note an email is forwarded as a file, and nothing of it is read on the way', async t => {
+t.test('a forward with a note attaches the original, with safe line ends', async t => {
   const smuggled = 'From: ann@y.com\r\nSubject: FW: x\r\n\r\na\rb\nc\r\n.\r\nMAIL FROM:<x@y.com>\r\n'
   const id = await receive(work, account, smuggled)
   const { body } = await ask(id, 'forward', { to: 'bob@y.com', passthrough: false, text: 'See below.' })
@@ -216,7 +216,7 @@ t.test('with a note an email is forwarded as a file, and nothing of it is read o
   t.match(await ask(id, 'forward', { to: 'bob@y.com', passthrough: false }), { status: 404 })
 })
 
-t.test('a forward is refused while part of it is missing or too large', async t => {
+t.test('a forward is refused if a part is missing or too large', async t => {
   const id = await receive(work, account, await compose({ text: 'x', attachments: [{ filename: 'a', content: 'x' }] }))
   const forward = () => ask(id, 'forward', { to: 'bob@y.com' })
   const change = (set: string) => world.pool.pg.query(`UPDATE ${set}`)

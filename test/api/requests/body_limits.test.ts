@@ -37,11 +37,11 @@ t.test('a template of 10 MB is stored', async t => {
   t.ok(stored_html === html && text === html)
 })
 
-t.test('a body that is nested too deep is refused before it is parsed', async t => {
+t.test('a body nested too deep is refused before it is parsed', async t => {
   const message = 'The body is nested deeper than 100 levels.'
   for (const open of ['[', '{"a":', '[{"a":']) {
     for (const path of ['/api/emails', '/api/emails/batch', '/api/webhooks', '/api/templates']) {
-      // It is no JSON either: to be told so, it would have to be parsed.
+      // It is not valid JSON either: a parser would say that instead.
       const { status, body } = await api.request('POST', path, { raw: open.repeat(150_000) })
       t.same([status, body], [422, refusal(message)], `${path} ${open}`)
     }
@@ -54,7 +54,7 @@ t.test('a body that is nested too deep is refused before it is parsed', async t 
   t.equal((await post(`"${'[{'.repeat(1_000)}"`)).status, 200, 'brackets of a string')
 })
 
-t.test('a body of too many keys and values is refused before it is parsed', async t => {
+t.test('a body with too many keys is refused before it is parsed', async t => {
   const message = 'The body has more than 20,000 keys and values.'
   const many = (count: number) => `[${'1,'.repeat(count)}`
   for (const path of ['/api/emails', '/api/webhooks', '/api/templates']) {
@@ -68,13 +68,13 @@ t.test('a body of too many keys and values is refused before it is parsed', asyn
   t.same((await batch(Array(50).fill(item))).body, refusal('The body has more than 400,000 keys and values.'))
 })
 
-/** Fills the budget on behalf of two accounts; returns what gives back one megabyte each. */
+/** Fills the memory budget on behalf of two accounts; returns functions that release one megabyte each. */
 async function fillBudget(req: EventEmitter): Promise<(() => void)[]> {
   const held = [...Array(20).fill('a'), ...Array(12).fill('b')]
   return Promise.all(held.map(account_id => holdBody({ req, state: { caller: { account_id } } }, MEGABYTE)))
 }
 
-t.test('a body waits unread while others fill the budget, but a short one does not', async t => {
+t.test('long bodies wait while the budget is full; short ones do not', async t => {
   const nobody = new EventEmitter()
   const held = await fillBudget(nobody)
   let isAnswered = false
@@ -89,7 +89,7 @@ t.test('a body waits unread while others fill the budget, but a short one does n
   for (const release of held) release()
 })
 
-t.test('an upload holds room for its text, not for its files', async t => {
+t.test('an upload takes budget for its text, not for its files', async t => {
   const held = await fillBudget(new EventEmitter())
   held.pop()?.()
   const attachments = [{ filename: 'a.txt', content: Buffer.alloc(2 * MEGABYTE, 'a').toString('base64') }]
@@ -98,7 +98,7 @@ t.test('an upload holds room for its text, not for its files', async t => {
   for (const release of held) release()
 })
 
-t.test('a client that goes away waits no longer', async t => {
+t.test('a client that disconnects stops waiting for the budget', async t => {
   const [nobody, client] = [new EventEmitter(), new EventEmitter()]
   const held = await fillBudget(nobody)
   const waiting = holdBody({ req: client, state: { caller: { account_id: 'c' } } }, MEGABYTE)

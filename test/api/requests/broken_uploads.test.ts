@@ -27,7 +27,7 @@ async function countBlobs(): Promise<number> {
 }
 
 for (const [table, sizes] of Object.entries({ blobs: [SHORT, SMALL, LARGE], blob_chunks: [SMALL, LARGE] })) {
-  t.test(`when the disk is full, which ${table} come to first, files are refused for now`, async t => {
+  t.test(`a full disk (${table}) refuses files with 503`, async t => {
     await pg.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'full' USING ERRCODE = '53100'; END $$;
       CREATE TRIGGER refuse BEFORE INSERT ON ${table} EXECUTE FUNCTION refuse()`)
@@ -37,7 +37,7 @@ for (const [table, sizes] of Object.entries({ blobs: [SHORT, SMALL, LARGE], blob
   })
 }
 
-t.test('when Postgres goes away in the middle of a file, that is not the clientâ€™s fault', async t => {
+t.test('a lost Postgres connection during an upload is a 503', async t => {
   const ofLong = ['INSERT INTO blobs', 'INSERT INTO blob_chunks', 'SET sha256']
   const statements = { [SHORT]: ['insert_short_blob'], [SMALL]: ofLong, [LARGE]: ofLong }
   for (const [size, texts] of Object.entries(statements)) {
@@ -49,7 +49,7 @@ t.test('when Postgres goes away in the middle of a file, that is not the clientâ
   }
 })
 
-t.test('however many clients go away in the middle of a file, nothing is left of them', async t => {
+t.test('uploads whose clients disconnect leave no blobs', async t => {
   const before = await countBlobs()
   const { port } = new URL(api.url)
   const body = bodyWith(LARGE)
@@ -59,14 +59,14 @@ t.test('however many clients go away in the middle of a file, nothing is left of
     socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, body.length / 2)}`)
     return socket.on('error', () => {})
   })
-  // As many as one account may send at once.
+  // The most uploads that one account may have at once.
   await waitUntil(async () => (await countBlobs()) >= before + 12, '12 uploads are under way')
   for (const socket of sockets) socket.resetAndDestroy()
   await waitUntil(async () => (await countBlobs()) <= before, 'nothing is left of them')
   t.match(await send(LARGE), { status: 200 })
 })
 
-t.test('of a body that is not read to its end the connection is closed', async t => {
+t.test('a connection is closed if its body was not read to the end', async t => {
   const { headers, status } = await api.request('POST', '/api/emails', { raw: `{"html":"${'x'.repeat(11 << 20)}"}` })
   t.equal(status, 422)
   t.equal(headers.get('connection'), 'close')

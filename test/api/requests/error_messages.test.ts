@@ -8,13 +8,13 @@ import t from 'tap'
 import { isPlainMessage } from '#test/support/http/message_form.ts'
 import { ROOT } from '#test/support/root.ts'
 
-/** All sentences of the errors of the API, one per line, `…` for a value. `--write` makes it anew, to be read. */
+/** All sentences of the API's errors, one per line, `…` for a value. `--write` writes the file anew. */
 const LIST = join(import.meta.dirname, 'error_messages.txt')
 
-/** Files that word errors; messages about single fields have a test of their own. */
+/** Files that contain error messages; messages about single fields are tested in field_messages.test.ts. */
 const WORDS_ERRORS = /\bApiError\b|\bwhy\b|\bexplain/
 
-/** Members and calls that hold the documentation of the API, and what only operators read. */
+/** Members and calls whose texts are documentation or messages for operators. */
 const DOCUMENTATION = new Set(['description', 'summary', 'describe', 'meta', 'warn', 'error', 'info', 'StartupError'])
 
 t.test('errors are sentences that say what is wrong', async t => {
@@ -29,7 +29,7 @@ t.test('errors are sentences that say what is wrong', async t => {
   for (const sentence of listed) t.ok(isPlainMessage(sentence.replace(/^…/, 'A')), sentence)
 })
 
-/** The texts of a file that are sentences. */
+/** Returns the texts of a file that are sentences. */
 function sentencesOf(typescript: string): string[] {
   const sentences: string[] = []
   const add = (text: string, above: Node[]) => {

@@ -10,7 +10,7 @@ const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi' }
 
-/** The table of the spec. */
+/** Status and names of errors in the specification. */
 const spec: Record<number, string> = {
   400: 'invalid_idempotency_key',
   401: 'missing_api_key restricted_api_key',
@@ -39,7 +39,7 @@ type Case = {
   status?: number
   request: [method: string, path: string, options?: RequestOptions]
   headers?: Record<string, string>
-  /** What is true in the database during the request, and how it is undone. */
+  /** SQL to run before the request, and SQL that undoes it. */
   during?: [string, string]
 }
 
@@ -95,7 +95,7 @@ for (const { name, status = statusOf[name], request, headers = {}, during } of c
   })
 }
 
-t.test('an idempotency key answers 409 in two ways', async t => {
+t.test('an idempotency key in use and one with another payload respond 409', async t => {
   const headers = { 'idempotency-key': 'one' }
   const [first, second] = await world.pool.transaction(async tx => {
     await tx.run(sql.unsafe`LOCK TABLE emails`)
@@ -112,7 +112,7 @@ t.test('an idempotency key answers 409 in two ways', async t => {
   t.match(other, { status: 409, body: { statusCode: 409, name: 'invalid_idempotent_request' } })
 })
 
-/** Names that nothing in this version can answer. */
+/** Names that no request in this file can produce. */
 const later: ErrorName[] = [
   'view_only_member',
   ...(['reserved_recipient'] as const),
@@ -120,10 +120,10 @@ const later: ErrorName[] = [
   ...(['contacts_busy', 'contacts_timeout', 'application_error'] as const),
 ]
 
-t.test('every error name is shown or belongs to what is not built yet', async t => {
+t.test('every error name is tested here or elsewhere, or is listed in `later`', async t => {
   const shown = new Set<string>(cases.map(({ name }) => name))
   for (const name of ['invalid_idempotent_request', 'concurrent_idempotent_requests']) shown.add(name)
-  // By tests of their own: rate_limit, quotas, batch_deadline, safety_switches, warm_up, domains, events.
+  // Tested elsewhere: rate_limit, quotas, batch_deadline, safety_switches, warm_up, domains, events.
   for (const name of ['rate_limit_exceeded', 'daily_quota_exceeded', 'monthly_quota_exceeded', 'batch_incomplete'])
     shown.add(name)
   for (const name of ['reputation_paused', 'reputation_limit_exceeded', 'sending_configuration_unavailable'])

@@ -28,7 +28,7 @@ const WRONG: unknown[] = [
   ],
 ]
 
-/** Bodies that are right, of the operations that require some field. */
+/** Valid bodies of the operations that have required fields. */
 const email = { from: 'a@b.co', to: 'c@d.co', subject: 'Hi', text: 'Hi' }
 const RIGHT: Record<string, unknown> = {
   sendEmail: {
@@ -41,10 +41,10 @@ const RIGHT: Record<string, unknown> = {
   replyToEmail: { from: 'a@b.co', text: 'Hi' },
 }
 
-/** All messages, one per line; a field's path and what a message quotes are `…`. `--write` makes it anew, to be read. */
+/** All messages, one per line, `…` for the path of the field and quoted values. `--write` writes the file anew. */
 const LIST = join(import.meta.dirname, 'field_messages.txt')
 
-t.test('field messages say in plain words what a field must be', async t => {
+t.test('the messages of fields are those of field_messages.txt', async t => {
   const messages = new Set<string>()
   for (const operation of operations) {
     for (const message of messagesOf(operation)) messages.add(message)
@@ -66,12 +66,12 @@ function* messagesOf({ id, body, query }: Operation): Generator<string> {
   }
 }
 
-/** A parameter of a query string is text, or a list of texts when it is given several times. */
+/** A query parameter is a string, or a list of strings if it is repeated. */
 function isText(value: unknown): value is string | string[] {
   return [value].flat().every(item => typeof item === 'string')
 }
 
-/** Puts named schemas where they are referred to. */
+/** Replaces references by the schemas they refer to. */
 function withoutReferences({ $defs = {}, ...schema }: NamedSchemas): JsonSchema {
   const replace = (_: string, value: unknown): unknown => {
     const { $ref, ...more } = Object(value) as JsonSchema

@@ -16,7 +16,7 @@ t.teardown(() => app.close())
 
 const usual = `Host: a\r\nUser-Agent: test\r\nAuthorization: Bearer ${account.key}\r\nConnection: close\r\n`
 
-/** What the server writes on a connection of its own until it closes it. */
+/** Sends a text over a new connection; returns all that the server writes until it closes. */
 function exchange(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const { port } = server.address() as { port: number }
@@ -71,14 +71,14 @@ for (const [what, request, status, message] of [
   ['a header of 20 KB', `GET /api/emails HTTP/1.1\r\n${usual}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431, tooLarge],
   ['3,000 headers', `GET /api/emails HTTP/1.1\r\n${usual}${'X: Y\r\n'.repeat(3_000)}\r\n`, 431, tooLarge],
 ] as const) {
-  t.test(`${what} is answered with the envelope and ${status}`, async t => {
+  t.test(`${what} gets the error envelope with ${status}`, async t => {
     const answer = envelopeOf(await exchange(request))
     t.match(answer, { status, isJson: true, body: { statusCode: status, name: 'validation_error', message } })
     t.equal(answer.length, JSON.stringify(answer.body).length)
   })
 }
 
-t.test('a target of any bytes is answered with the envelope', async t => {
+t.test('any request target gets the error envelope', async t => {
   for (const target of [
     '/api/emails/%',
     '/api/emails/%00',
@@ -95,7 +95,7 @@ t.test('a target of any bytes is answered with the envelope', async t => {
   }
 })
 
-t.test('a client that gives up in the middle of its body harms nobody', async t => {
+t.test('a client that disconnects within its body does not affect others', async t => {
   const { port } = server.address() as { port: number }
   const socket = connect(port, '127.0.0.1')
   socket.end(`POST /api/emails HTTP/1.1\r\n${usual}Content-Length: 1000\r\n\r\n{`)
@@ -103,7 +103,7 @@ t.test('a client that gives up in the middle of its body harms nobody', async t 
   t.match(envelopeOf(await exchange(`GET /api/emails HTTP/1.1\r\n${usual}\r\n`)), { status: 200 })
 })
 
-t.test('an expectation that nobody knows is ignored, and one to continue is met', async t => {
+t.test('an unknown Expect is ignored, and 100-continue is answered', async t => {
   t.match(envelopeOf(await exchange(`GET /api/emails HTTP/1.1\r\n${usual}Expect: magic\r\n\r\n`)), { status: 200 })
   const answer = await exchange(
     `POST /api/emails HTTP/1.1\r\n${usual}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}`,

@@ -8,7 +8,7 @@ import { absent, timestamp } from '#lib/json/json_form.ts'
 const Inner = z.object({ at: timestamp.describe('When.') }).meta({ id: 'Inner' })
 const Outer = z.object({ inner: Inner.nullable(), more: absent(z.array(Inner)).describe('Others.') })
 
-t.test('an answer with an undeclared member is wrong, at any depth', t => {
+t.test('a response schema refuses undeclared members, at any depth', t => {
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(answerSchema(Outer))
   const inner = { at: '2026-11-21T09:19:04.123Z' }
   for (const right of [{ inner }, { inner: null }, { inner, more: [inner] }]) t.ok(validate(right))
@@ -24,13 +24,13 @@ t.test('an answer with an undeclared member is wrong, at any depth', t => {
   t.end()
 })
 
-t.test('a description stays beside the form of a value in JSON', t => {
+t.test('a description stays beside a reference to another schema', t => {
   const { properties } = answerSchema(Outer) as { properties: Record<string, object> }
   t.strictSame(properties.more, { description: 'Others.', type: 'array', items: { $ref: '#/$defs/Inner' } })
   t.end()
 })
 
-t.test('a published schema says the same in fewer words', t => {
+t.test('simplify() shortens a schema without changing its meaning', t => {
   const Request = z.object({
     name: z.string().max(5).nullish(),
     kind: z.enum(['a', 'b']).nullable().describe('Its kind.'),

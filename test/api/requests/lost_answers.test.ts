@@ -13,7 +13,7 @@ const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text
 const countEmails = async () => Number((await query('SELECT count(*) FROM emails')).rows[0].count)
 const dawdling = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
 
-/** Statements that insert into this table take a second more, and commit after it. */
+/** Makes INSERTs into this table take a second longer, before they commit. */
 async function slowDown(t: Test, table: string): Promise<void> {
   await query(`
     CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
@@ -21,14 +21,14 @@ async function slowDown(t: Test, table: string): Promise<void> {
   t.teardown(() => query('DROP FUNCTION dawdle CASCADE'))
 }
 
-/** Cuts all connections while such a statement is at work; resolves when none is any more. */
+/** Cuts all connections while such a statement runs; resolves when none runs any more. */
 async function cutWhileAtWork(): Promise<void> {
   await waitUntil(async () => (await query(dawdling)).rowCount, 'a statement is at work')
   proxy.cut()
   await waitUntil(async () => (await query(dawdling)).rowCount === 0, 'no statement is at work')
 }
 
-t.test('a connection that breaks during accept leaves no email whose sender was told 503', async t => {
+t.test('a connection lost during accept stores no email that got a 503', async t => {
   await slowDown(t, 'emails')
   const before = await countEmails()
   const statuses: number[] = []
@@ -43,7 +43,7 @@ t.test('a connection that breaks during accept leaves no email whose sender was 
   t.equal(await countEmails(), before + count(200))
 })
 
-t.test('a connection that breaks when an email is committed loses nobody its answer', async t => {
+t.test('a connection lost at the commit of an email still gets a 200', async t => {
   const before = await countEmails()
   const cut = proxy.cutReply('accept_emails')
   const answer = await api.request('POST', '/api/emails', { body: email })
@@ -52,7 +52,7 @@ t.test('a connection that breaks when an email is committed loses nobody its ans
   t.equal(await countEmails(), before + 1)
 })
 
-t.test('a connection that breaks while a batch is opened leaves no batch that is sent later', async t => {
+t.test('a connection lost while a batch is opened leaves no batch', async t => {
   await slowDown(t, 'batches')
   const post = api.request('POST', '/api/emails/batch', { body: [email, email] })
   await cutWhileAtWork()
@@ -69,8 +69,8 @@ t.test('a Postgres that drops all packets', async t => {
   }
   const statusOf = async (path: string) => (await api.request('GET', path)).status
 
-  await t.test('is told of within 5 seconds, whoever asks, and sends what was asked for once', async t => {
-    t.equal(await statusOf('/api/emails'), 200) // the key is known, connections are open
+  await t.test('makes requests fail within 5 seconds, and a retry with a key send once', async t => {
+    t.equal(await statusOf('/api/emails'), 200) // so that the key is cached and connections are open
     const before = await countEmails()
     proxy.blackhole(true)
     const send = () =>
@@ -99,7 +99,7 @@ t.test('a Postgres that drops all packets', async t => {
   })
 })
 
-t.test('/healthz fails once Postgres has answered nothing for 30 seconds', async t => {
+t.test('/healthz fails if Postgres has not responded for 30 seconds', async t => {
   const health = async () => {
     const { status, body } = await api.request('GET', '/healthz', { key: null })
     return [status, body]
@@ -116,7 +116,7 @@ t.test('/healthz fails once Postgres has answered nothing for 30 seconds', async
   t.same(await health(), [200, { status: 'ok' }])
 })
 
-t.test('a slow statement is waited for as long as Postgres answers others', async t => {
+t.test('a slow statement is not aborted while Postgres responds to others', async t => {
   await query(`
     CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN NULL; END $$;
     CREATE TRIGGER linger AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION linger()`)

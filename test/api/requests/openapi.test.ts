@@ -54,7 +54,7 @@ t.test('the document describes exactly the routes of the router', async t => {
   )
 })
 
-t.test('ids of operations are unique, and every parameter of a path is described', async t => {
+t.test('operation ids are unique, and every path parameter is described', async t => {
   const { paths } = (await read()).body
   const all = Object.entries(paths).flatMap(([path, methods]) => Object.values(methods).map(one => ({ path, ...one })))
   t.equal(new Set(all.map(({ operationId }) => operationId)).size, all.length)
@@ -64,7 +64,7 @@ t.test('ids of operations are unique, and every parameter of a path is described
   }
 })
 
-t.test('every schema is valid and says something', async t => {
+t.test('every schema is valid and not empty', async t => {
   const { components, paths } = (await read()).body
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema({ $id: 'document', components })
@@ -101,10 +101,10 @@ t.test('every JSON body is a named schema, and every named schema is used', asyn
 
 type Schema = Json & { properties?: Record<string, Schema>; items?: Schema; anyOf?: Schema[] }
 
-/** Members that mean the same in every record. */
+/** Members that need no description, because they mean the same in every record. */
 const PLAIN = new Set(['created_at', 'deleted', 'id', 'object', 'updated_at'])
 
-t.test('every other member of a body and every parameter has a description', async t => {
+t.test('every member of a body and every parameter has a description', async t => {
   const { body } = await read()
   const undescribed: string[] = []
   const isPlain = (text: unknown) => typeof text === 'string' && /^[A-Z0-9`].*[.]$/.test(text)
@@ -122,7 +122,7 @@ t.test('every other member of a body and every parameter has a description', asy
   t.strictSame(undescribed, [])
 })
 
-t.test('two schemas cannot have one name', t => {
+t.test('two different schemas cannot have the same name', t => {
   const components = new Components()
   const list = { $ref: '#/$defs/List', $defs: { List: { type: 'array' } } }
   t.strictSame(components.add(list), { $ref: '#/components/schemas/List' })
@@ -132,7 +132,7 @@ t.test('two schemas cannot have one name', t => {
   t.end()
 })
 
-t.test('every error name of the document is one of the API, with its status', async t => {
+t.test('every error name in the document exists in the API, with its status', async t => {
   const { body } = await read()
   for (const { operationId, responses } of operationsOf(body)) {
     for (const [status, { $ref, ...response }] of Object.entries(responses)) {

@@ -23,7 +23,7 @@ const withHeader = (name: string, value: string) => (asked: Asked) => ({
   headers: { ...asked.headers, [name]: value },
 })
 
-/** The faults that a request of an operation can have, in the order in which they are told (contract 1). */
+/** The faults that a request can have, in the order in which they are reported (contract 1). */
 function faultsOf({ access, isSend, params, query, body }: Operation): Fault[] {
   return [
     { answer: '403 validation_error', put: withHeader('user-agent', '') },
@@ -39,7 +39,7 @@ function faultsOf({ access, isSend, params, query, body }: Operation): Fault[] {
   ]
 }
 
-/** Wrong for every operation that has a query. */
+/** Invalid for every operation with a query. */
 const WRONG_QUERY = '?limit=0&name=a..b&format=pdf&run=0&granularity=never'
 
 function pathOf({ path, params = {} }: Operation): string {
@@ -52,12 +52,12 @@ function pathOf({ path, params = {} }: Operation): string {
 
 for (const operation of routesOf(operations).filter(({ access }) => access !== 'dashboard')) {
   const { method, path, params } = operation
-  t.test(`${method} ${path} tells faults in the order of the contract`, async t => {
+  t.test(`${method} ${path} reports faults in the order of the contract`, async t => {
     const faults = faultsOf(operation)
-    // No id of the path exists: what comes after that is not looked at.
+    // No id in the path exists, so that later faults are not reported.
     const last = params ? faults.findIndex(({ answer }) => answer === '404 not_found') : faults.length - 1
     for (const [n, { answer }] of faults.slice(0, last + 1).entries()) {
-      // From an address of its own, which has not sent yet.
+      // Each request has a new client address, which has not sent yet.
       const start: Asked = { headers: { 'x-forwarded-for': `2001:db8:${(++addresses).toString(16)}::1` }, query: '' }
       const { query, ...asked } = faults.slice(n).reduceRight((asked, fault) => fault.put(asked), start)
       const { status, body } = await api.request(method, `/api${pathOf(operation)}${query}`, asked)

@@ -26,7 +26,7 @@ const withFields = (fields: Record<string, unknown>) => (options: RequestOptions
   body: { ...(options.body as object), ...fields },
 })
 
-/** In the order of the contract (section 1). Each is added to all that follow it, and is the one that is told. */
+/** In the order of the contract (section 1). A request with this fault and all later ones is refused for this one. */
 const faults: Fault[] = [
   {
     what: 'the User-Agent',
@@ -88,14 +88,14 @@ const faults: Fault[] = [
 
 faults.forEach(({ what, answer }, from) => {
   const next = faults[from + 1]?.what
-  t.test(`a fault of ${what} is told ${next ? `before one of ${next}` : 'last'}`, async t => {
+  t.test(`a fault of ${what} is reported ${next ? `before one of ${next}` : 'last'}`, async t => {
     const start: RequestOptions = { body: email }
     const options = faults.slice(from).reduceRight((options, fault) => fault.put(options), start)
     t.match((await api.request('POST', '/api/emails', options)).body, answer)
   })
 })
 
-t.test('a sending key learns nothing of other routes, not even whether they exist', async t => {
+t.test('a sending key gets 401 on all other routes, even unknown ones', async t => {
   for (const [method, path] of [
     ['GET', '/api/emails?limit=0'],
     ['GET', '/api/emails/not-an-id'],
@@ -110,14 +110,14 @@ t.test('a sending key learns nothing of other routes, not even whether they exis
   }
 })
 
-t.test('that a route belongs to the dashboard is told to every key, before anything else about it', async t => {
+t.test('a dashboard route responds 403 dashboard_only to every key before other checks', async t => {
   for (const key of [account.key, account.sending_key]) {
     const { body } = await api.request('PATCH', '/api/api-keys/not-an-id', { key, raw: '{' })
     t.match(body, { statusCode: 403, name: 'dashboard_only' })
   }
 })
 
-t.test('an unknown route is told before a body that is none', async t => {
+t.test('an unknown route is 404 before its body is read', async t => {
   t.match((await api.request('POST', '/api/nothing', { raw: '{' })).body, { statusCode: 404, name: 'not_found' })
 })
 

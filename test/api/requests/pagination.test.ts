@@ -27,7 +27,7 @@ async function page(query: string) {
 
 const pageOf = (data: string[], has_more: boolean) => ({ status: 200, object: 'list', has_more, data })
 
-t.test('an answer has these fields and no others', async t => {
+t.test('GET /emails returns only the fields of a list', async t => {
   const { body } = await api.request('GET', '/api/emails?limit=1')
   t.strictSame(Object.keys(body).sort(), ['data', 'has_more', 'object'])
   const item = body.data[0] ?? {}
@@ -35,7 +35,7 @@ t.test('an answer has these fields and no others', async t => {
   for (const field of ['html', 'text', 'headers', 'attachments', 'events', 'queue']) t.notOk(field in item, field)
 })
 
-t.test('emails come newest first, 20 unless told otherwise, 1 to 100', async t => {
+t.test('GET /emails returns 20 emails, or 1 to 100 by `limit`', async t => {
   t.strictSame(await page(''), pageOf(ids.slice(0, 20), true))
   t.strictSame(await page('?limit=1'), pageOf([newest], true))
   t.strictSame(await page('?limit=24'), pageOf(ids.slice(0, 24), true))
@@ -43,7 +43,7 @@ t.test('emails come newest first, 20 unless told otherwise, 1 to 100', async t =
   t.strictSame(await page('?limit=100'), pageOf(ids, false))
 })
 
-t.test('after is what follows an id, before is what precedes it, both newest first and without it', async t => {
+t.test('`after` and `before` return what follows or precedes an id, newest first', async t => {
   t.strictSame(await page(`?after=${newest}`), pageOf(ids.slice(1, 21), true))
   t.strictSame(await page(`?after=${ids[4]}`), pageOf(ids.slice(5), false))
   t.strictSame(await page(`?after=${ids[4]}&limit=3`), pageOf(ids.slice(5, 8), true))
@@ -57,7 +57,7 @@ t.test('after is what follows an id, before is what precedes it, both newest fir
   t.strictSame(await page(`?before=${newest}`), pageOf([], false))
 })
 
-t.test('walking either way shows each email once', async t => {
+t.test('paging in either direction returns each email once', async t => {
   for (const limit of [1, 7, 25]) {
     const forward: string[] = []
     for (let next = await page(`?limit=${limit}`); ; next = await page(`?limit=${limit}&after=${forward.at(-1)}`)) {
@@ -76,7 +76,7 @@ t.test('walking either way shows each email once', async t => {
   }
 })
 
-t.test('an id that nobody has is a position all the same, of whatever version it is', async t => {
+t.test('an unknown id is a valid cursor, of any UUID version', async t => {
   t.strictSame(await page(`?after=${beforeAll}`), pageOf([], false))
   t.strictSame(await page(`?before=${afterAll}`), pageOf([], false))
   t.strictSame(await page(`?after=${afterAll}&limit=2`), pageOf([newest, second], true))
@@ -85,14 +85,14 @@ t.test('an id that nobody has is a position all the same, of whatever version it
   t.strictSame(await page(`?after=${ids[4]?.toUpperCase()}&limit=1`), pageOf([ids[5] as string], true))
 })
 
-t.test('paging goes on when the row of the cursor is gone', async t => {
+t.test('paging continues after the row of the cursor is deleted', async t => {
   const gone = await acceptEmail(world, account)
   t.strictSame(await page(`?after=${gone}&limit=2`), pageOf([newest, second], true))
   await world.pool.pg.query('DELETE FROM emails WHERE id = $1', [gone])
   t.strictSame(await page(`?after=${gone}&limit=2`), pageOf([newest, second], true))
 })
 
-t.test('API keys come whole without a limit, up to 1,000', async t => {
+t.test('GET /api-keys without a limit returns up to 1,000 keys', async t => {
   const other = await newAccount(world)
   const list = async (query: string) => {
     const { body } = await api.request('GET', `/api/api-keys${query}`, { key: other.key })

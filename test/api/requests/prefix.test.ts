@@ -7,7 +7,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 
-t.test('a path without /api is told of it, to whoever has a valid key', async t => {
+t.test('a path without /api is a 404 that names the right path', async t => {
   for (const [method, path] of [
     ['POST', '/emails'],
     ['GET', '/emails/receiving'],
@@ -26,7 +26,7 @@ t.test('a path without /api is told of it, to whoever has a valid key', async t 
   }
 })
 
-t.test('a browser is shown the dashboard, and other clients are told of /api', async t => {
+t.test('/ shows browsers the dashboard, and is 404 for other clients', async t => {
   const ask = (accept: string) => fetch(`${api.url}/`, { headers: { accept } })
   const page = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
   t.equal(page.status, 200)

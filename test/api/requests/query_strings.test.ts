@@ -48,7 +48,7 @@ const wrong = [
   ...[`after=${id}&after=${id}`, `before=${id}&before=x`, `after=${id}&before=${id}`, `after=${id}&before=`],
 ]
 
-t.test('what is no limit and no cursor is refused', async t => {
+t.test('invalid limits and cursors are refused with 422', async t => {
   for (const query of wrong) {
     for (const path of lists) {
       const { body } = await api.request('GET', `${path}?${query}`)
@@ -57,7 +57,7 @@ t.test('what is no limit and no cursor is refused', async t => {
   }
 })
 
-t.test('what nobody asked for is ignored', async t => {
+t.test('unknown query parameters are ignored', async t => {
   for (const query of [
     ...[
       'x=1',
@@ -77,7 +77,7 @@ t.test('what nobody asked for is ignored', async t => {
   }
 })
 
-t.test('any query at all is answered with a list or a refusal', async t => {
+t.test('any query gets a list or a validation_error', async t => {
   const value = fc.oneof(
     fc.array(fc.nat({ max: 0xffff })).map(units => String.fromCharCode(...units)),
     fc.constantFrom(...limits, ...cursors, '5', id),

@@ -11,7 +11,7 @@ const { port } = new URL(api.url)
 
 const MEGABYTE = 1024 * 1024
 
-/** Requests of `slow` whose bodies begin and do not go on. */
+/** Opens requests of `slow` that send the beginning of their bodies and then stall. */
 async function stall(t: Test, count: number, path: string, length: number, begin: string): Promise<Socket[]> {
   const head = [
     `POST ${path} HTTP/1.1`,
@@ -25,14 +25,14 @@ async function stall(t: Test, count: number, path: string, length: number, begin
   t.teardown(() => sockets.map(socket => socket.destroy()))
   await Promise.all(sockets.map(socket => once(socket, 'connect')))
   for (const socket of sockets) socket.write(`${head.join('\r\n')}\r\n\r\n`)
-  await Promise.all(sockets.map(socket => once(socket, 'data'))) // the server has begun with each of them
+  await Promise.all(sockets.map(socket => once(socket, 'data'))) // the server has sent 100 Continue to each
   for (const socket of sockets) socket.write(begin)
-  // Each takes several turns of the event loop, in which the others get to where they wait.
+  // Each takes several turns of the event loop, so that the stalled requests reach the point where they wait.
   for (let n = 0; n < 5; n++) await api.request('GET', '/api/emails')
   return sockets
 }
 
-/** A later request of `slow` waits, so its share is taken; one of `other` is served meanwhile. */
+/** Asserts that a later request of `slow` waits for its share, while one of `other` is served. */
 async function servesOther(t: Test, stalled: Socket[], path: string, body: (from: string) => unknown): Promise<void> {
   let isAnswered = false
   const own = api.request('POST', path, { body: body(`a@${slow.domain}`) }).finally(() => {

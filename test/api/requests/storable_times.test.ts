@@ -13,7 +13,7 @@ const offsets = ['Z', '+14:00', '-15:59', '+16:00', '+23:59', '-23:59']
 const times = ['00:00:00', '23:59:59', '12:00:00.123456789']
 const texts = days.flatMap(day => offsets.flatMap(offset => times.map(time => `${day}T${time}${offset}`)))
 
-t.test('every time that a request may have can be stored', async t => {
+t.test('every time that requests accept can be stored in Postgres', async t => {
   const accepted = [...days, ...texts].flatMap(text => {
     const [one, other] = [moment.safeParse(text).data, timestampField('must be a time').safeParse(text).data]
     return [one, other].flatMap(at => (at ? [at.toISOString()] : []))

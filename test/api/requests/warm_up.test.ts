@@ -20,7 +20,7 @@ function openPool() {
   return pool
 }
 
-/** An account whose domain was verified so long ago. */
+/** Creates an account whose domain was verified that long ago. */
 async function openAccount(age: string): Promise<TestAccount> {
   const account = await newAccount(world)
   await query('UPDATE domains SET verified_at = now() - $2::interval WHERE account_id = $1', [account.id, age])
@@ -37,26 +37,23 @@ const sentBy = async ({ id }: TestAccount): Promise<number> =>
 
 t.beforeEach(() => setWarmUp(world.pool, 5))
 
-t.test(
-  'a new domain sends so many on its first day, twice as many on the next, and after 14 days what it wants',
-  async t => {
-    for (const [age, room] of [
-      ['1 hour', 5],
-      ['23 hours', 5],
-      ['25 hours', 10],
-      ['73 hours', 40],
-    ] as const) {
-      const account = await openAccount(age)
-      t.match(await send(account, room + 1 > 50 ? 50 : room), { status: 200 }, age)
-      t.match(await send(account), refused)
-    }
-    const grown = await openAccount('337 hours')
-    for (let n = 0; n < 3; n++) t.match(await send(grown, 50), { status: 200 })
-    t.strictSame(await query('SELECT FROM warm_up_usage WHERE account_id = $1', [grown.id]), [], 'nor is it counted')
-  },
-)
+t.test('a new domain has a limit that doubles daily for 14 days', async t => {
+  for (const [age, room] of [
+    ['1 hour', 5],
+    ['23 hours', 5],
+    ['25 hours', 10],
+    ['73 hours', 40],
+  ] as const) {
+    const account = await openAccount(age)
+    t.match(await send(account, room + 1 > 50 ? 50 : room), { status: 200 }, age)
+    t.match(await send(account), refused)
+  }
+  const grown = await openAccount('337 hours')
+  for (let n = 0; n < 3; n++) t.match(await send(grown, 50), { status: 200 })
+  t.strictSame(await query('SELECT FROM warm_up_usage WHERE account_id = $1', [grown.id]), [], 'nor is it counted')
+})
 
-t.test('what is refused is told when there will be room for it, and stores and takes nothing', async t => {
+t.test('a warm-up refusal has Retry-After, stores nothing and leaves the key free', async t => {
   const account = await openAccount('23 hours')
   const headers = { 'idempotency-key': 'one' }
   await send(account, 3)
@@ -71,7 +68,7 @@ t.test('what is refused is told when there will be room for it, and stores and t
   t.match(await send(account, 3, api, headers), { status: 200 }, 'the next day, with the same key')
 })
 
-t.test('each domain warms up by itself, and without a warm-up nothing is locked or counted', async t => {
+t.test('each domain warms up separately; without a warm-up nothing is counted', async t => {
   const [one, other] = [await openAccount('1 hour'), await openAccount('1 hour')]
   await send(one, 5)
   t.match(await send(other, 5), { status: 200 })
@@ -80,7 +77,7 @@ t.test('each domain warms up by itself, and without a warm-up nothing is locked 
   t.strictSame(await query('SELECT emails FROM warm_up_usage WHERE account_id = $1', [one.id]), [{ emails: 5 }])
 })
 
-t.test('a batch is refused whole, and a cancel gives back what it took', async t => {
+t.test('a batch over the warm-up limit is refused, and a cancel is refunded', async t => {
   const account = await openAccount('1 hour')
   const email = { from: `a@${account.domain}`, to: 'b@b.com', subject: 'Hi' }
   const batch = (count: number, mode = 'strict') =>
@@ -103,7 +100,7 @@ t.test('a batch is refused whole, and a cancel gives back what it took', async t
   t.match(await send(account), refused)
 })
 
-t.test('of many at once through two processes exactly what there is room for is accepted', async t => {
+t.test('exactly the remaining warm-up limit is accepted from 300 concurrent requests', async t => {
   await setWarmUp(world.pool, 100)
   const account = await openAccount('1 hour')
   const answers = await Promise.all(
@@ -114,13 +111,13 @@ t.test('of many at once through two processes exactly what there is room for is 
   t.strictSame(await query('SELECT emails FROM warm_up_usage WHERE account_id = $1', [account.id]), [{ emails: 100 }])
 })
 
-t.test('two that write to the same accounts in opposite order never wait for each other', async t => {
+t.test('inserts for the same accounts in opposite order never deadlock', async t => {
   await setWarmUp(world.pool, 1_000)
   const accounts = await Promise.all(Array.from({ length: 6 }, () => openAccount('1 hour')))
   const write = async (pool: ReturnType<typeof openPool>, order: TestAccount[]) => {
     for (let n = 0; n < 60; n++) await insertEmails(pool, order.map(draft))
   }
-  // Each by its own connection: a deadlock would be an error here.
+  // On separate pools: a deadlock would reject.
   await Promise.all([write(world.pool, accounts), write(openPool(), accounts.toReversed())])
   for (const account of accounts) t.equal(await sentBy(account), 120)
 })

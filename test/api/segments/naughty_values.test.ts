@@ -9,7 +9,7 @@ const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const { id: account_id, domain, domain_id } = account
 
-// One contact for each text, which Postgres can store.
+// One contact per text that Postgres can store.
 const texts = [...new Set(naughtyStrings)].filter(
   text => text.length <= 2_000 && text !== '' && text.isWellFormed() && !text.includes('\0'),
 )
@@ -43,7 +43,7 @@ t.test('rules find any text that a property can have, 13 at a time', async t => 
   }
 })
 
-/** A sigma is one wherever it stands in a word. */
+/** Lower case, with a final sigma equal to any other. */
 function fold(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ')
 }

@@ -20,7 +20,7 @@ await post('/contact-properties', { key: 'seats', type: 'number' })
 const other = { account_id: account.id, id: newId(), name: `other-${domain}`, status: 'verified' as const }
 await addDomain(world.pool, world.secrets, other)
 
-t.test('POST /segments says what is missing, wrong or taken', async t => {
+t.test('POST /segments refuses missing, invalid and taken fields', async t => {
   shows(t, await post('/segments', { domain }), { status: 422, body: { name: 'missing_required_field' } })
   const missing = { statusCode: 422, name: 'validation_error' }
   shows(t, (await post('/segments', { name: 'A' })).body, missing)
@@ -143,7 +143,7 @@ for (const [name, [given, expected]] of Object.entries(rules)) {
   t.test(`rules with ${name} are refused`, async t => t.equal(await message({ rules: given }), expected))
 }
 
-t.test('another account’s campaign and topic are refused as unknown ones are', async t => {
+t.test('a foreign campaign or topic is refused like an unknown one', async t => {
   await pg.query('INSERT INTO campaigns VALUES ($1, $2, $3)', [theirs.id, newId(), theirs.domain_id])
   await pg.query(`INSERT INTO topics VALUES ($1, $2, $3, 'theirs', NULL, 'opt_in', 'public')`, [
     ...[theirs.id, newId(), theirs.domain_id],
@@ -156,7 +156,7 @@ t.test('another account’s campaign and topic are refused as unknown ones are',
   t.equal(await opened(await idOf('campaigns')), await opened(UNKNOWN))
 })
 
-t.test('segments that name each other go in no circle', async t => {
+t.test('rules of segments cannot refer to each other in a circle', async t => {
   const create = async (name: string, rules?: object) => (await post('/segments', { name, domain, rules })).body.id
   const inSegment = (id: string) => ({ field: 'segment', operator: 'eq', value: id })
   const leaf = await create('Leaf')
@@ -174,7 +174,7 @@ t.test('segments that name each other go in no circle', async t => {
   t.equal((await api.request('DELETE', `/api/segments/${leaf}`)).status, 200)
 })
 
-t.test('a search that takes too long is refused for now', async t => {
+t.test('a slow search of a segment is a 500 with Retry-After', async t => {
   const { body } = await post('/segments', { name: 'Slow', domain, filter: { email_contains: 'x' } })
   const client = await pg.connect()
   t.teardown(() => client.release())

@@ -32,7 +32,7 @@ for (const contact of [
 
 const DEFAULTS = { status: 'all', email_contains: null, property_filters: [], engagement: null }
 
-t.test('POST /segments creates a segment whose contacts its filter finds', async t => {
+t.test('POST /segments creates a segment, whose filter finds its contacts', async t => {
   const filter = {
     status: 'subscribed',
     email_contains: 'ACME',
@@ -67,7 +67,7 @@ t.test('POST /segments creates a segment whose contacts its filter finds', async
   shows(t, await get(`/segments/${body.id}`), { message: 'Segment not found' })
 })
 
-t.test('the segment General has every contact of its domain, and cannot be changed', async t => {
+t.test('the General segment has every contact of its domain, and cannot be changed', async t => {
   t.strictSame(emailsOf(await get(`/segments/${domain_id}/contacts`)), ['cy@other.org', 'bob@acme.com', 'ann@acme.com'])
   shows(t, await get(`/segments/${domain_id}`), { name: 'General', audience_id: domain_id, filter: DEFAULTS })
   shows(t, await patch(`/segments/${domain_id}`, { name: 'All' }), { status: 422 })
@@ -76,7 +76,7 @@ t.test('the segment General has every contact of its domain, and cannot be chang
   })
 })
 
-t.test('a contact is added to a segment by hand, and taken out of it', async t => {
+t.test('contacts are added to and removed from a segment by hand', async t => {
   const { body: contact } = await post('/contacts', { email: 'hand@b.com' })
   const { body: segment } = await post('/segments', { name: 'By hand', domain, filter: { status: 'members_only' } })
   const path = `/contacts/${contact.id}/segments/${segment.id}`
@@ -106,7 +106,7 @@ t.test('a contact is added to a segment by hand, and taken out of it', async t =
   shows(t, await get(`/contacts?domain=${domain}&segment_id=${newId()}`), { message: 'Segment not found' })
 })
 
-t.test('the contacts of an audience are listed by its id as those of a segment, and by both', async t => {
+t.test('GET /segments/:id/contacts accepts an audience id', async t => {
   const { body: audience } = await post('/audiences', { name: 'News', domain })
   for (const email of ['ann@acme.com', 'bob@acme.com']) await post(`/audiences/${audience.id}/contacts`, { email })
   t.strictSame(emailsOf(await get(`/segments/${audience.id}/contacts`)), ['bob@acme.com', 'ann@acme.com'])
@@ -115,7 +115,7 @@ t.test('the contacts of an audience are listed by its id as those of a segment, 
   t.strictSame(emailsOf(await get(`/audiences/${audience.id}/contacts?segment_id=${segment.id}`)), ['ann@acme.com'])
 })
 
-t.test('GET /segments/:id has a count that a job keeps exact', async t => {
+t.test('GET /segments/:id returns a count, which a job refreshes', async t => {
   const { body } = await post('/segments', { name: 'Counted', domain, filter: { email_contains: '@acme.com' } })
   shows(t, await get(`/segments/${body.id}`), { contacts_count: null })
   await get(`/segments/${body.id}`)
@@ -144,7 +144,7 @@ t.test('GET /segments/:id has a count that a job keeps exact', async t => {
   t.equal((await count(domain_id)).contacts_count, all.data.length)
 })
 
-t.test('a deleted segment leaves no members behind', async t => {
+t.test('a deleted segment leaves no members', async t => {
   const { body } = await post('/segments', { name: 'Short', domain })
   await post(`/contacts/ann@acme.com/segments/${body.id}`)
   await remove(`/segments/${body.id}`)

@@ -21,7 +21,7 @@ async function makeTopic(name: string, fields: object = {}): Promise<string> {
   return (await post('/topics', { name, default_subscription: 'opt_in', ...fields })).body.id
 }
 
-t.test('a topic is created, changed, listed and deleted, and webhooks are told', async t => {
+t.test('topics are created, changed, listed and deleted, with webhook events', async t => {
   await told()
   const { status, body } = await post('/topics', { name: 'News', default_subscription: 'opt_out', description: '' })
   t.equal(status, 201)
@@ -73,7 +73,7 @@ t.test('the default subscription of a topic and its domain cannot be changed', a
   shows(t, await post('/topics', { name: 'x' }), { status: 422, body: { name: 'missing_required_field', message } })
 })
 
-t.test('a topic of a domain is only for the contacts of that domain', async t => {
+t.test('a topic of a domain applies only to contacts of that domain', async t => {
   const other = { account_id: account.id, id: newId(), name: `topics-${account.domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, other)
   const own = await makeTopic('Of a domain', { domain_id: other.id })
@@ -97,7 +97,7 @@ t.test('a topic of a domain is only for the contacts of that domain', async t =>
   shows(t, await get(`/topics/${own}`), { statusCode: 404 })
 })
 
-t.test('a contact opts in and out of topics, one by one', async t => {
+t.test('PATCH /contacts/:id/topics opts a contact in and out of topics', async t => {
   const [weekly, offers] = [await makeTopic('Weekly'), await makeTopic('Offers', { default_subscription: 'opt_out' })]
   const contact = (await post('/contacts', { email: 'pia@b.com', domain: account.domain })).body.id
   const list = async () => {
@@ -115,7 +115,7 @@ t.test('a contact opts in and out of topics, one by one', async t => {
   const { status, body } = await patch(`/contacts/${contact}/topics`, { topics })
   t.strictSame([status, body], [200, { object: 'contact_topics', id: contact, contact_id: contact, topics }])
   await patch(`/contacts/pia@b.com/topics?domain=${account.domain}`, [{ id: weekly, subscription: 'opt_out' }])
-  await patch(`/contacts/${contact}/topics`, [{ id: weekly, subscription: 'opt_out' }]) // as it is
+  await patch(`/contacts/${contact}/topics`, [{ id: weekly, subscription: 'opt_out' }]) // unchanged
   t.strictSame(await list(), [of(offers, 'Offers', 'opt_in', 'opt_in'), of(weekly, 'Weekly', 'opt_out', 'opt_out')])
   const event = (choices: object[]) => ({
     type: 'contact.topics.updated',
@@ -134,7 +134,7 @@ t.test('a contact opts in and out of topics, one by one', async t => {
   t.strictSame(await list(), [of(offers, 'Offers', 'opt_out', 'opt_in'), of(weekly, 'Weekly', 'opt_out', 'opt_out')])
 })
 
-t.test('an unknown topic, contact or choice is refused, and nothing of the request is stored', async t => {
+t.test('an unknown topic, contact or choice is refused and nothing is stored', async t => {
   const topic = await makeTopic('Whole')
   const contact = (await post('/contacts', { email: 'whole@b.com', domain: account.domain })).body.id
   const choice = { id: topic, subscription: 'opt_out' }
@@ -154,7 +154,7 @@ t.test('an unknown topic, contact or choice is refused, and nothing of the reque
   )
 })
 
-t.test('a deleted topic takes the choices about it along', async t => {
+t.test('deleting a topic deletes the choices of contacts about it', async t => {
   const topic = await makeTopic('Short-lived')
   const topics = [{ id: topic, subscription: 'opt_out' }]
   await post('/contacts', { email: 'choosy@b.com', domain: account.domain, topics })
@@ -170,7 +170,7 @@ t.test('a deleted topic takes the choices about it along', async t => {
   t.equal(left.rowCount, 0)
 })
 
-t.test('POST /topics takes the domain by its name or id, as other routes do', async t => {
+t.test('POST /topics accepts the name or id of the domain', async t => {
   const topic = { default_subscription: 'opt_in' }
   const { domain, domain_id } = account
   shows(t, (await post('/topics', { ...topic, name: 'By name', domain })).body, { domain_id })

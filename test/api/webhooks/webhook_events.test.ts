@@ -5,7 +5,7 @@ import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 
 const { hook, add, announce, insertEvent, get, idsOf, post, deliver, settle } = await openHistory(t)
 
-t.test('an event is in the history of each webhook, from when it waits until it has arrived', async t => {
+t.test('GET /webhooks/:id/events/:event_id shows an event from pending to success', async t => {
   const [{ id }, { id: other }] = [await add(), await add()]
   const [event = ''] = await announce(['email.sent'])
   const path = `${id}/events/${event}`
@@ -27,7 +27,7 @@ t.test('an event is in the history of each webhook, from when it waits until it 
   shows(t, (await get(path)).body, { status: 'pending' })
 
   hook.answer(200)
-  await post(`${id}/events/msg_${event}/replay`) // it would wait otherwise
+  await post(`${id}/events/msg_${event}/replay`) // else it would wait for its next attempt
   await deliver(id)
   const { body } = await get(path)
   const { json } = hook.posted.at(-1) as (typeof hook.posted)[0]
@@ -51,7 +51,7 @@ t.test('an event is in the history of each webhook, from when it waits until it 
   shows(t, (await get(`${other}/events/${event}`)).body, { status: 'pending' }, 'the other has its own')
 })
 
-t.test('the list is told apart by what became of events, their type and time', async t => {
+t.test('GET /webhooks/:id/events filters by status, type and time', async t => {
   const { id } = await add()
   const types = ['email.sent', 'email.delivered', 'email.sent', 'email.bounced', 'email.sent']
   const ids = await announce(types)

@@ -11,7 +11,7 @@ import { newAccount } from '#test/support/world.ts'
 
 const { hook, world, account, api, work, add, announce, deliver } = await openHistory(t)
 
-t.test('real deliveries verify with the packages of receivers, and by an independent computation', async t => {
+t.test('packages of receivers verify the signatures of real deliveries', async t => {
   const owner = await newAccount(world)
   const { id, signing_secret } = await add(['email.delivered'], owner)
   const email = await acceptEmail(world, owner, {
@@ -39,7 +39,7 @@ t.test('real deliveries verify with the packages of receivers, and by an indepen
   }
   const { signing_secret: another } = await add(['*'], owner)
   for (const [name, verify] of Object.entries(verifiers)) {
-    t.strictSame(verify(body.toString(), signing_secret) ?? json, json, name) // svix only throws
+    t.strictSame(verify(body.toString(), signing_secret) ?? json, json, name) // svix returns nothing
     t.throws(() => verify(`${body} `, signing_secret), name)
     t.throws(() => verify(body.toString(), another), name)
   }
@@ -48,13 +48,13 @@ t.test('real deliveries verify with the packages of receivers, and by an indepen
   t.ok(Math.abs(Number(given['x-service-timestamp']) - Date.now() / 1_000) < 60)
 })
 
-t.test('the `resend` package manages webhooks as it is', async t => {
+t.test('the `resend` package manages webhooks unmodified', async t => {
   const { webhooks } = new Resend(account.key, { baseUrl: `${api.url}/api` })
   const must = <T>({ data, error }: { data: T | null; error: unknown }) => {
     t.equal(error, null)
     return data as T
   }
-  await add() // which the list has before it
+  await add() // an older one, so that the list has more
   const endpoint = `${hook.url}/sdk`
   const { id, signing_secret } = must(await webhooks.create({ endpoint, events: ['email.sent'] }))
   t.match(signing_secret, /^whsec_/)

@@ -7,7 +7,7 @@ import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 const { hook, world, account, api, pg, add, announce, insertEvent, post, deliver, rowsOf, settle } =
   await openHistory(t)
 
-t.test('an event is replayed, by a schedule that begins anew', async t => {
+t.test('POST /webhooks/:id/events/:event_id/replay restarts the retry schedule', async t => {
   const { id } = await add()
   const [late = '', failed = ''] = await announce(['email.sent', 'email.sent'])
   await settle(id, 'failed', 7, [failed])
@@ -42,7 +42,7 @@ t.test('an event is replayed, by a schedule that begins anew', async t => {
   }
 })
 
-t.test('a time range is replayed: what failed, or all that had arrived, but no test', async t => {
+t.test('POST /webhooks/:id/replay replays failed or successful events of a time range, no tests', async t => {
   const { id } = await add()
   const at = (second: number) => `2026-01-01T00:00:0${second}Z`
   const ids: string[] = []
@@ -85,7 +85,7 @@ t.test('a time range is replayed: what failed, or all that had arrived, but no t
   }
 })
 
-t.test('more than one statement takes are replayed, each of them once', async t => {
+t.test('a replay of more events than one statement takes replays each once', async t => {
   const { id } = await add()
   await pg.query(
     `WITH e AS (

@@ -28,7 +28,7 @@ const call = async (method: string, path = '', body?: unknown, key = account.key
 }
 const add = async (fields: object = {}) => (await call('POST', '', { endpoint, events, ...fields })).body
 
-t.test('a webhook is added, shown, listed and deleted; its secret is shown once', async t => {
+t.test('webhooks are created, read, listed and deleted; the secret is returned once', async t => {
   const { status, body } = await call('POST', '', { endpoint, events: ['email.bounced', 'email.sent', 'email.sent'] })
   t.equal(status, 201)
   const { signing_secret, ...record } = body
@@ -66,13 +66,13 @@ t.test('a webhook is added, shown, listed and deleted; its secret is shown once'
   t.strictSame((await call('GET')).body.data, [])
 })
 
-t.test('`*` and `all` subscribe to whatever there is', async t => {
+t.test('`*` and `all` subscribe to every event type', async t => {
   for (const names of [['*'], ['all'], ['email.sent', 'all'], '*', 'all'])
     t.strictSame((await add({ events: names })).events, ['*'])
   t.strictSame((await add({ events: [...EVENT_TYPES] })).events, [...EVENT_TYPES])
 })
 
-t.test('what is no webhook is refused, when it is added and when it is changed', async t => {
+t.test('POST and PATCH refuse invalid webhooks', async t => {
   const { id } = await add()
   t.match(await call('POST', '', { events }), { status: 422, body: { name: 'missing_required_field' } })
   t.match(await call('POST', '', { endpoint }), { status: 422, body: { name: 'missing_required_field' } })
@@ -105,7 +105,7 @@ t.test('what is no webhook is refused, when it is added and when it is changed',
   t.match((await call('GET', `/${id}`)).body, { endpoint, events, status: 'enabled', updated_at })
 })
 
-t.test('a webhook is changed in what is given; enabled, it starts anew', async t => {
+t.test('PATCH /webhooks/:id changes the given fields; enabling resets the failures', async t => {
   const { id } = await add()
   t.match(await call('PATCH', `/${id}`, { endpoint: 'HTTPS://Other.com' }), {
     status: 200,
@@ -139,7 +139,7 @@ t.test('a webhook is changed in what is given; enabled, it starts anew', async t
   }
 })
 
-t.test('the secret is rotated by either path, and the one before signs nothing more', async t => {
+t.test('both rotate routes replace the secret, and the old one no longer signs', async t => {
   const { id, signing_secret } = await add({ endpoint: hook.url })
   const secrets = [signing_secret]
   for (const path of ['rotate', 'signing-secret/rotate']) {
@@ -158,7 +158,7 @@ t.test('the secret is rotated by either path, and the one before signs nothing m
   t.equal(new Set(secrets).size, 3)
 })
 
-t.test('a secret stands nowhere in the database, also not in the log of requests', async t => {
+t.test('a signing secret is stored nowhere in plain text', async t => {
   const other = await newAccount(world)
   const { body } = await call('POST', '', { endpoint, events }, other.key)
   const { body: rotated } = await call('POST', `/${body.id}/rotate`, undefined, other.key)
@@ -171,7 +171,7 @@ t.test('a secret stands nowhere in the database, also not in the log of requests
   }
 })
 
-t.test('ids are numbers, in paths and cursors', async t => {
+t.test('webhook ids are numbers, in paths and cursors', async t => {
   const ids = [await add(), await add(), await add()].map(({ id }) => id).reverse()
   const listed = async (query: string) => (await call('GET', query)).body.data.map(({ id }) => id)
   t.strictSame(await listed('?limit=3'), ids)
@@ -192,7 +192,7 @@ t.test('ids are numbers, in paths and cursors', async t => {
   }
 })
 
-t.test(`an account has ${MAX_WEBHOOKS} webhooks at most, however many are added at once`, async t => {
+t.test(`an account has at most ${MAX_WEBHOOKS} webhooks, even by concurrent requests`, async t => {
   const other = await newAccount(world)
   const adds = Array.from({ length: MAX_WEBHOOKS + 10 }, () => call('POST', '', { endpoint, events }, other.key))
   const answers = await Promise.all(adds)
@@ -205,7 +205,7 @@ t.test(`an account has ${MAX_WEBHOOKS} webhooks at most, however many are added 
   t.equal((await call('POST', '', { endpoint, events }, other.key)).status, 201, 'one that is deleted makes room')
 })
 
-t.test('an endpoint that is not public is refused by the name of what would allow it', async t => {
+t.test('a private endpoint is refused with a message that names FETCH_ALLOW', async t => {
   for (const endpoint of ['http://127.0.0.1/hook', 'http://localhost/hook', 'http://10.1.2.3/hook']) {
     const { status, body } = await api.request('POST', '/api/webhooks', { body: { endpoint, events: ['*'] } })
     t.equal(status, 422)

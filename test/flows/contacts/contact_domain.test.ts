@@ -17,7 +17,7 @@ async function add({ id: account_id }: TestAccount, name: string): Promise<strin
 const create = ({ key }: TestAccount, fields: object) =>
   api.request('POST', '/api/contacts', { key, body: { email: 'a@b.com', ...fields } })
 
-t.test('the only domain of an account stands in for the one that a request leaves out', async t => {
+t.test('a request without `domain` means the only domain of the account', async t => {
   const account = await newAccount(world)
   shows(t, (await create(account, {})).body, { domain_id: account.domain_id })
   await add(account, `second-${account.domain}`)
@@ -25,7 +25,7 @@ t.test('the only domain of an account stands in for the one that a request leave
   shows(t, await create(account, {}), { status: 422, body: { name: 'validation_error', message } })
 })
 
-t.test('the sandbox domain counts only while the account has no other', async t => {
+t.test('the sandbox domain is the default only while it is the only one', async t => {
   const account = await newAccount(world)
   await world.pool.pg.query('UPDATE domains SET name = $2 WHERE id = $1', [account.domain_id, SANDBOX_DOMAIN])
   shows(t, (await create(account, {})).body, { domain_id: account.domain_id })
@@ -35,7 +35,7 @@ t.test('the sandbox domain counts only while the account has no other', async t 
   shows(t, await create(account, {}), { status: 422 })
 })
 
-t.test('a domain is named by its name in any case, in Unicode, or by its id', async t => {
+t.test('`domain` is a name in any case, in Unicode, or an id', async t => {
   const account = await newAccount(world)
   const id = await add(account, 'xn--bcher-kva.de')
   for (const domain of ['xn--bcher-kva.de', 'Bücher.de', id, id.toUpperCase()]) {
@@ -47,7 +47,7 @@ t.test('a domain is named by its name in any case, in Unicode, or by its id', as
   }
 })
 
-t.test('an audience implies its domain, and must be of the one that is named', async t => {
+t.test('an audience implies its domain, and must match a given one', async t => {
   const account = await newAccount(world)
   const other = await add(account, `other-${account.domain}`)
   shows(t, (await create(account, { audience_id: other })).body, { domain_id: other, audience_ids: [other] })
@@ -55,7 +55,7 @@ t.test('an audience implies its domain, and must be of the one that is named', a
   shows(t, await create(account, { audience_id: newId() }), { status: 404, body: { message: 'Audience not found' } })
 })
 
-t.test('an address names a contact without its domain where only one domain has it', async t => {
+t.test('an address finds a contact without `domain` if only one domain has it', async t => {
   const account = await newAccount(world)
   const other = await add(account, `other-${account.domain}`)
   const get = (path: string) => api.request('GET', `/api/contacts/${path}`, { key: account.key })

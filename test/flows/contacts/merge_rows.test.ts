@@ -20,10 +20,10 @@ const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const { signal } = new AbortController()
 
-/** More than a chunk; the address of the first record comes again in the last one. */
+/** More than a chunk. The last record repeats the address of the first. */
 const RECORDS = 6_000
 
-/** An import of a file that this test has leased. */
+/** Creates an import and leases it to this test. */
 async function lease(mark: string, records = RECORDS): Promise<Leased> {
   const lines = Array.from({ length: records - 1 }, (_, n) => `${mark}${n}@b.com`)
   const { status, text } = await api.request('POST', '/api/contacts/imports', {
@@ -56,10 +56,10 @@ t.test('rows are merged while the rest of the file is staged', async t => {
   t.strictSame(rows, [{ n: RECORDS, message: 'The address is on line 2 already.' }])
 })
 
-t.test('a file is staged only a little ahead of what is merged of it, also when it is staged again', async t => {
+t.test('a file is staged only a little ahead of the merge', async t => {
   const records = 40_000
   const leased = await lease('e', records)
-  // As after a crash of Postgres, which has lost all rows: more of them are merged than are staged at first.
+  // As after a crash of Postgres that lost all staged rows: more rows are merged than are staged at first.
   await pool.pg.query('UPDATE contact_imports SET merged_through = $2, created = $2 WHERE id = $1', [
     leased.id,
     records - 2,
@@ -83,7 +83,7 @@ t.test('a file is staged only a little ahead of what is merged of it, also when 
   await t.rejects(staging, { message: 'stopped' })
 })
 
-t.test('repeated addresses are only counted after 100,000 skipped records', async t => {
+t.test('repeated addresses are counted but not listed after 100,000 skipped records', async t => {
   const leased = await lease('cut', 10)
   await pool.pg.query('UPDATE contact_imports SET skipped = 100000 WHERE id = $1', [leased.id])
   await runImport(services, leased, signal)
@@ -91,7 +91,7 @@ t.test('repeated addresses are only counted after 100,000 skipped records', asyn
   shows(t, body, { counts: { created: 9, skipped: 100_001 }, errors_cut: true, errors: [] })
 })
 
-t.test('rows that are gone are found missing', async t => {
+t.test('mergeRows reports missing rows as unstaged', async t => {
   const leased = await lease('b')
   const progress = new StageProgress()
   await stageFile(services, leased, signal, progress)
@@ -102,7 +102,7 @@ t.test('rows that are gone are found missing', async t => {
   t.strictSame(await countsOf(leased), { created: 0, skipped: 0, merged_through: 0, records: null })
 })
 
-t.test('a worker whose lease another one has stages and merges nothing', async t => {
+t.test('a worker that lost its lease neither stages nor merges', async t => {
   const leased = await lease('c')
   await pool.pg.query('UPDATE contact_imports SET lease_owner = $2 WHERE id = $1', [leased.id, newId()])
   const progress = new StageProgress()
@@ -111,7 +111,7 @@ t.test('a worker whose lease another one has stages and merges nothing', async t
   await t.rejects(clearStage(pool, leased), { message: /^another worker has taken over/ })
 })
 
-t.test('an import that waits for rows ends when they cannot be read', async t => {
+t.test('an import fails if its file cannot be read', async t => {
   const leased = await lease('d')
   await t.rejects(runImport(services, { ...leased, blob_id: newId() }, signal), { message: /^there is no blob/ })
 })

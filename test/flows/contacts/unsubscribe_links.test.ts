@@ -14,7 +14,7 @@ const recipient = {
   ...{ address: 'Ann@Acme.com', topic_id: newId(), return_path: 'send.acme.com' },
 }
 
-t.test('links name the recipient and nobody else', async t => {
+t.test('unsubscribe links identify exactly one recipient', async t => {
   const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com' })
   const linksOf = createUnsubscribeLinks(world)
   const { https, mailto } = await linksOf(recipient)
@@ -31,7 +31,7 @@ t.test('links name the recipient and nobody else', async t => {
   t.strictSame(await linksOf(recipient), { https, mailto }, 'the same each time')
 })
 
-t.test('there is a mailto link only if mail to it arrives here', async t => {
+t.test('a mailto link exists only if a return path receives its mail', async t => {
   const world = await openWorld(t)
   const unverified = { ...recipient, return_path: null }
   t.equal((await createUnsubscribeLinks(world)(unverified)).mailto, null)
@@ -40,7 +40,7 @@ t.test('there is a mailto link only if mail to it arrives here', async t => {
   t.match(mailto, /@bounces\.acme\.com$/)
 })
 
-t.test('processes that start at the same moment use one key', async t => {
+t.test('processes that start at the same moment create one key', async t => {
   const world = await openWorld(t)
   const read = await Promise.all(Array.from({ length: 8 }, () => createReadTokenKeys(world)()))
   const tags = read.map(keys => keys.sign(1, Buffer.from('x')).toString('hex'))
@@ -48,7 +48,7 @@ t.test('processes that start at the same moment use one key', async t => {
   t.equal((await listTokenKeys(world.pool)).length, 1)
 })
 
-t.test('a link stays good when SECRET_KEY is replaced', async t => {
+t.test('a link stays valid when SECRET_KEY is replaced', async t => {
   const world = await openWorld(t)
   const { https } = await createUnsubscribeLinks(world)(recipient)
   const secrets = createSecrets('another secret key of the tests, as long')
@@ -59,7 +59,7 @@ t.test('a link stays good when SECRET_KEY is replaced', async t => {
   t.strictSame((await createUnsubscribeLinks({ ...world, secrets })(recipient)).https, https)
 })
 
-t.test('a new key signs links once every process knows it, and links of the old one stay good', async t => {
+t.test('a new key signs after every process has it; old links stay valid', async t => {
   const world = await openWorld(t)
   const old = (await createUnsubscribeLinks(world)(recipient)).https
   t.equal(await addTokenKey(world), 2)
@@ -72,7 +72,7 @@ t.test('a new key signs links once every process knows it, and links of the old 
     t.match(parseUnsubscribeToken(link.split('/u/')[1] ?? '', keys), { address: 'ann@acme.com' })
 })
 
-t.test('keys that were read serve while the database is away', async t => {
+t.test('cached keys work while the database is away', async t => {
   const world = await openWorld(t)
   const pool = createPool(world.config.DATABASE_URL as string)
   const readKeys = createReadTokenKeys({ ...world, pool }, 1)

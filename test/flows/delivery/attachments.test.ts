@@ -24,7 +24,7 @@ const attachments = [
 const html = '<img src="cid:logo">'
 const large = 'x'.repeat(LARGE / 2)
 
-t.test('files are read when the message is composed, and arrive as they are', async t => {
+t.test('attachments are read when the message is composed, and arrive unchanged', async t => {
   let reads = 0
   const prepared = await prepare(await acceptEmail(world, account, { html, attachments }), (...ids) => {
     reads++
@@ -46,7 +46,7 @@ t.test('files are read when the message is composed, and arrive as they are', as
   t.ok(found[1]?.content.equals(pdf))
 })
 
-t.test('a store that fails is no fault of the email; a file that is not as it was is', async t => {
+t.test('a failing store is retried; a damaged file fails the email', async t => {
   const id = await acceptEmail(world, account, { html, attachments })
   const away: ReadBlob = async function* () {
     yield Buffer.from('a')
@@ -59,7 +59,7 @@ t.test('a store that fails is no fault of the email; a file that is not as it wa
   t.ok((await (await prepare(id)).compose(ANYBODY).catch(error => error)) instanceof ComposeError)
 })
 
-t.test('a long text is loaded when it is composed', async t => {
+t.test('a long text is sized when prepared and loaded when composed', async t => {
   for (const length of [LONG_CONTENT - 1, LONG_CONTENT, LONG_CONTENT + 1, 3 * LONG_CONTENT]) {
     const text = 'x'.repeat(length - 1)
     const id = await acceptEmail(world, account, { text, html: 'y' })
@@ -69,7 +69,7 @@ t.test('a long text is loaded when it is composed', async t => {
   }
 })
 
-t.test('what waits for room holds up no small mail, and a stop gives it back', async t => {
+t.test('large mail that waits for room does not delay small mail', async t => {
   const { sink, work } = await open(t, { ...TEST_TIMES, lease_seconds: 60, drain_ms: 300 })
   const holding = await acceptEmail(world, account, { to: 'hang-post-dot@y.com', text: large })
   await send_emails({ email_ids: [holding] }, work)
@@ -90,7 +90,7 @@ t.test('what waits for room holds up no small mail, and a stop gives it back', a
   shows(t, queue, Array(40).fill({ state: 'queued', attempts: 0, reason: 'The worker stopped.' }))
 })
 
-t.test('large mail is sent as there is room for it', async t => {
+t.test('large mail is sent as room becomes free', async t => {
   const { sink, work } = await open(t)
   const addresses = ['1@y.com', ['2@y.com', '3@z.com'], '4@y.com', '5@z.com', '6@z.com']
   const ids = await Promise.all(addresses.map(to => acceptEmail(world, account, { to, text: large })))
@@ -100,7 +100,7 @@ t.test('large mail is sent as there is room for it', async t => {
   for (const id of ids) shows(t, await readEmail(world, account, id), { status: 'delivered' })
 })
 
-t.test('captured messages of any size are kept byte for byte', async t => {
+t.test('captured messages of any size are stored byte for byte', async t => {
   const work = openWork(t, world, 'capture')
   const texts = ['one', 'x'.repeat(1 << 20), '\\x00 \\ "', 'four', '']
   const ids = await Promise.all(texts.map(text => acceptEmail(world, account, { text })))
@@ -113,7 +113,7 @@ t.test('captured messages of any size are kept byte for byte', async t => {
   }
 })
 
-/** A sender with room for one large message. */
+/** Opens a sender with room for one large message. */
 async function open(t: Test, times = TEST_TIMES) {
   const sink = await startSink()
   t.teardown(() => sink.close())
@@ -121,7 +121,7 @@ async function open(t: Test, times = TEST_TIMES) {
   return { sink, work: openWork(t, world, sink.url, { timeouts, times, room: LARGE }) }
 }
 
-/** With its files as they are stored, or read in another way. */
+/** Prepares an email, by default with its stored files. */
 function prepare(id: string, readBlob: ReadBlob = blobs.read): Promise<Prepared> {
   const signal = new AbortController().signal
   const fetchFiles = createFetchFiles({ ...world, blobs, signal })

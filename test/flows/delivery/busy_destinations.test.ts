@@ -27,7 +27,7 @@ function openPipeline(): Pipeline {
   return new Pipeline({ ...world, transport, store, prepareMessage, playRecipient, onRoom: () => {} })
 }
 
-t.test('a destination that mail of campaigns waits for is busy for more of that, and not for other mail', async t => {
+t.test('a destination full of campaign mail is busy only for campaign mail', async t => {
   const account = await newAccount(world)
   await addContacts(
     world,

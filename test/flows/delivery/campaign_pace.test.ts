@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CampaignPace } from '#flows/delivery/campaign_pace.ts'
 
-t.test('a process holds the campaign mail of two seconds, and always some', async t => {
+t.test('CampaignPace holds two seconds of campaign mail, and at least its minimum', async t => {
   let now = 0
   const pace = new CampaignPace(125, () => now)
   t.equal(pace.room(), 125)
@@ -9,7 +9,7 @@ t.test('a process holds the campaign mail of two seconds, and always some', asyn
   t.equal(pace.room(), 0)
 
   for (let n = 0; n < 100; n++) pace.leave()
-  now = 500 // 101 in half a second, had the window ended
+  now = 500 // a rate of 101 in half a second must not count before the window ends
   pace.leave()
   t.equal(pace.room(), 125 - 24)
   now = 1_000

@@ -17,7 +17,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const account = await newAccount(world)
 
-t.test('results wait for a database that is away, and are written once when it is back', async t => {
+t.test('results wait while the database is away, and are written once', async t => {
   const { proxy, sink, work } = await open(t)
   const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept(`slow250-1000-${i}@y${i % 2}.com`)))
   await send_emails({ email_ids: ids }, work)
@@ -34,7 +34,7 @@ t.test('results wait for a database that is away, and are written once when it i
   t.equal(sink.messages, 20)
 })
 
-t.test('a result whose answer was lost is written once', async t => {
+t.test('a result is written once if the reply of Postgres was lost', async t => {
   const { proxy, sink, work } = await open(t)
   const id = await accept('perm-550@y.com')
   const cut = proxy.cutReply('settle_deliveries')
@@ -46,7 +46,7 @@ t.test('a result whose answer was lost is written once', async t => {
   t.equal(sink.connections, 1)
 })
 
-t.test('no dot is written when the answer of the fence was lost, whether it passed or not', async t => {
+t.test('the final dot is not sent if the fence reply was lost', async t => {
   for (const lose of ['cutRequest', 'cutReply'] as const) {
     const { proxy, sink, work } = await open(t)
     const id = await accept('ok@y.com')
@@ -65,7 +65,7 @@ t.test('no dot is written when the answer of the fence was lost, whether it pass
   }
 })
 
-t.test('what a claim brought whose answer was lost is left to the sweep', async t => {
+t.test('deliveries of a claim whose reply was lost are released by the sweep', async t => {
   const { proxy, sink, work } = await open(t)
   const id = await accept('ok@y.com')
   const cut = proxy.cutReply('claim_deliveries')
@@ -80,7 +80,7 @@ t.test('what a claim brought whose answer was lost is left to the sweep', async 
   t.equal(sink.messages, 1)
 })
 
-t.test('a stop while the database is away ends, and the sweep knows what is in doubt', async t => {
+t.test('a stop ends without the database; the sweep marks deliveries in doubt', async t => {
   const { proxy, sink, work } = await open(t, { ...TEST_TIMES, drain_ms: 500 })
   const ids = await Promise.all([accept('slow250-400@y.com'), accept('hang-post-dot@y.com')])
   await send_emails({ email_ids: ids }, work)
@@ -95,7 +95,7 @@ t.test('a stop while the database is away ends, and the sweep knows what is in d
   t.strictSame(await countStates(ids), { in_doubt: 2 })
 })
 
-t.test('no more than so many are between fence and result, and who gives up waiting makes room', async t => {
+t.test('fence() waits for a place, and giving up waiting frees it', async t => {
   const store = new DeliveryStore(world.pool, world.log, 5)
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
@@ -109,7 +109,7 @@ t.test('no more than so many are between fence and result, and who gives up wait
   t.strictSame(await Promise.all(fences), ['allowed', 'lost', 'allowed'])
 })
 
-t.test('one result that cannot be stored fails alone, and an outdated one is told so', async t => {
+t.test('a result that cannot be stored fails alone', async t => {
   const store = new DeliveryStore(world.pool, world.log, 5)
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }

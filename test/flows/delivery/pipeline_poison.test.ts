@@ -9,7 +9,7 @@ const world = await openWorld(t)
 const { pg } = world.pool
 const account = await newAccount(world)
 
-/** What makes an email impossible to send, why it then fails, and after how many attempts. */
+/** The statement that makes an email impossible to send, the reason of its failure, and its attempts. */
 const poisons: Record<string, [statement: string, reason: RegExp, attempts: number]> = {
   'a sender that is none': [
     `UPDATE emails SET sender = 'nobody' WHERE id = $1`,
@@ -67,7 +67,7 @@ for (const [name, [statement, reason, attempts]] of Object.entries(poisons)) {
   })
 }
 
-t.test('a key that cannot be opened holds back the mail of its domain, which is no attempt, and no other', async t => {
+t.test('an unusable signing key delays only the mail of its domain', async t => {
   const { sink, work } = await open(t)
   const other = await newAccount(world)
   const [broken, sound] = [await acceptEmail(world, other), await acceptEmail(world, account)]
@@ -91,7 +91,7 @@ async function open(t: Test) {
   return { sink, work: openWork(t, world, sink.url, { timeouts }) }
 }
 
-/** Not as GET /emails/:id shows it: it cannot read what is unreadable either. */
+/** Reads rows, because GET /emails/:id could not read unreadable contents either. */
 async function find(id: string): Promise<Record<string, unknown>> {
   const { rows } = await pg.query(
     `SELECT d.state, d.attempt, d.reason, e.status, e.last_event FROM deliveries d

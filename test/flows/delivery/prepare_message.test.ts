@@ -16,16 +16,16 @@ const prepareMessage = createPrepareMessage({ ...world, fetchFiles: noFiles, rea
 const accept = (fields = {}) => acceptEmail(world, account, fields)
 const prepare = (id: string) => compose(prepareMessage, { account_id: account.id, id })
 
-t.test('the same email gives the same bytes, in whatever process and whenever', async t => {
+t.test('the same email gives the same bytes in every process, at any time', async t => {
   const id = await accept({ text: 'Hi', html: '<p>Hi</p>' })
   const { message, sender } = await prepare(id)
   t.equal(sender.name, account.domain)
-  await new Promise(resolve => setTimeout(resolve, 1_100)) // dates have seconds
+  await new Promise(resolve => setTimeout(resolve, 1_100)) // dates have a resolution of seconds
   const other = createPrepareMessage({ ...world, fetchFiles: noFiles, readBlob: noFiles, keys_ms: 60_000 })
   t.ok((await compose(other, { account_id: account.id, id })).message.equals(message))
 })
 
-t.test('its date is when it was due', async t => {
+t.test('the Date header is when the email was due', async t => {
   const id = await accept()
   const { rows } = await world.pool.pg.query(`UPDATE emails SET created_at = '2026-01-02T03:04:05Z' WHERE id = $1`, [
     id,
@@ -36,7 +36,7 @@ t.test('its date is when it was due', async t => {
   t.same((await simpleParser((await prepare(id)).message)).date, new Date('2026-02-02T03:04:05Z'))
 })
 
-t.test('what is accepted is signed, or waits: nothing is sent unsigned', async t => {
+t.test('every message is signed; an email without a signing key waits', async t => {
   const id = await accept()
   t.match((await prepare(id)).message.toString(), /^DKIM-Signature: v=1;/)
   const keyless = await newAccount(world)
@@ -47,7 +47,7 @@ t.test('what is accepted is signed, or waits: nothing is sent unsigned', async t
   t.notOk(error instanceof UnsendableError || error instanceof ComposeError, 'which would be final')
 })
 
-t.test('of many emails at the same moment each gets its own message, or its own error', async t => {
+t.test('concurrent emails each get their own message or error', async t => {
   const ids = await Promise.all(Array.from({ length: 20 }, (_, i) => accept({ subject: `number ${i}` })))
   const unreadable = await accept()
   await world.pool.pg.query(`UPDATE email_contents SET headers = '[]' WHERE email_id = $1`, [unreadable])
@@ -61,7 +61,7 @@ t.test('of many emails at the same moment each gets its own message, or its own 
   }
 })
 
-t.test('an email is its account’s alone', async t => {
+t.test('prepareMessage finds no email of another account', async t => {
   const other = await newAccount(world)
   const id = await acceptEmail(world, other)
   const both = [other.id, account.id].map(account_id => prepareMessage({ account_id, id }))
@@ -70,7 +70,7 @@ t.test('an email is its account’s alone', async t => {
   t.ok(stranger?.status === 'rejected' && stranger.reason instanceof UnsendableError)
 })
 
-t.test('a database that is away is no fault of the email', async t => {
+t.test('an unreachable database does not fail the email for good', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
   t.teardown(() => Promise.all([pool.end(), proxy.close()]))

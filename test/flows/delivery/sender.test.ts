@@ -12,7 +12,7 @@ import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
 
-/** Nothing here is to be late: what is deferred on a busy machine would wait for a minute. */
+/** Generous timeouts: mail that a busy machine defers would wait for a minute. */
 const PATIENT = {
   times: { ...TEST_TIMES, lease_seconds: 60 },
   timeouts: { connect: 60_000, message: 60_000, dot: 60_000 },
@@ -32,7 +32,7 @@ t.test('two senders on one database send everything once', async t => {
   await Promise.all(senders.map(sender => sender.stop()))
 })
 
-t.test('what there is no room for is sent as room is made, without being told again', async t => {
+t.test('mail over the capacity is sent as room becomes free, without another job', async t => {
   const account = await newAccount(world)
   const ids = await acceptMany(account, 3_000, i => `ok-${i}@y.com`)
   const work = openWork(t, world, 'capture', PATIENT)
@@ -42,7 +42,7 @@ t.test('what there is no room for is sent as room is made, without being told ag
   t.strictSame(await countStates(account), { 'delivered 1': 3_000 })
 })
 
-t.test('a slow destination with more mail than there is room for does not keep others from being sent', async t => {
+t.test('a slow destination with mail over the capacity does not block others', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
   const { sender } = openWork(t, world, sink.url, PATIENT)
@@ -56,13 +56,13 @@ t.test('a slow destination with more mail than there is room for does not keep o
   t.strictSame(await countStates(account), { 'delivered 1': 100, 'queued 0': 1_500 })
 })
 
-t.test('what a worker holds it keeps, also when it can hold no more', async t => {
+t.test('a worker at capacity releases nothing that it holds', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
   const { sender } = openWork(t, world, sink.url, PATIENT)
   await acceptMany(account, 1_200, i => `dribble-${i}@slow${i % 10}.com`)
   sender.start()
-  // Mail of the tests before takes the rest of a thousand.
+  // Mail of earlier tests takes the rest of the capacity of 1,000.
   await waitUntil(async () => ((await countStates(account))['sending 1'] ?? 0) >= 700, '700 are being sent')
   await sleep(3 * PATIENT.times.poll_ms)
   const { rows } = await world.pool.pg.query(
@@ -73,7 +73,7 @@ t.test('what a worker holds it keeps, also when it can hold no more', async t =>
   await sender.stop()
 })
 
-t.test('nothing is sent from a domain that may no longer send', async t => {
+t.test('a domain that may no longer send sends nothing', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
   const work = openWork(t, world, sink.url)
@@ -94,7 +94,7 @@ t.test('nothing is sent from a domain that may no longer send', async t => {
   t.equal(sink.connections, 0)
 })
 
-t.test('keys that are at hand still sign nothing for a domain that failed, is paused or is deleted', async t => {
+t.test('cached keys do not sign for a failed, paused or deleted domain', async t => {
   for (const [how, status] of [
     [`UPDATE domains SET status = 'failed' WHERE id = $1`, 'failed'],
     [`UPDATE domains SET paused_at = now() WHERE id = $1`, 'queued'],
@@ -116,7 +116,7 @@ t.test('keys that are at hand still sign nothing for a domain that failed, is pa
   }
 })
 
-t.test('a job may run twice, and at the same moment', async t => {
+t.test('a job that runs twice, even concurrently, sends once', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
   const works = [1, 2].map(() => openWork(t, world, sink.url, PATIENT))
@@ -134,7 +134,7 @@ async function open(t: Test) {
   return sink
 }
 
-/** So many recipients, 50 to an email. */
+/** Accepts emails with `count` recipients, 50 each. */
 async function acceptMany(account: TestAccount, count: number, address: (i: number) => string): Promise<string[]> {
   const all = Array.from({ length: count }, (_, i) => address(i))
   const drafts = Array.from({ length: Math.ceil(count / 50) }, (_, i) => {

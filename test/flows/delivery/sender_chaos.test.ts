@@ -17,7 +17,7 @@ const COUNT = 600
 const times = { lease_seconds: 0.6, heartbeat_ms: 200, poll_ms: 50, drain_ms: 5_000, keys_ms: 60_000 }
 const timeouts = { connect: 10_000, message: 10_000, dot: 10_000 }
 
-t.test('whatever happens to workers and their database, mail is sent twice only when it was in doubt', async t => {
+t.test('crashes and lost connections send mail twice only if it was in doubt', async t => {
   const sink = await startSink()
   t.teardown(() => sink.close())
   await acceptAll(['ok', 'slow250-30', 'slow250-200', 'grey-1'])
@@ -62,7 +62,7 @@ const EXPIRE_SOME = `
   WITH picked AS (SELECT id FROM deliveries WHERE state = 'sending' AND random() < 0.2 ORDER BY id FOR NO KEY UPDATE)
   UPDATE deliveries d SET lease_until = now() - interval '1 ms', lost_count = 0 FROM picked WHERE d.id = picked.id`
 
-/** Deferred and doubtful mail is due at once, as often as it takes. */
+/** Makes deferred and doubtful mail due at once, any number of times. */
 const HURRY = `
   WITH picked AS (
     SELECT id FROM deliveries WHERE state IN ('queued', 'in_doubt') AND (next_at > now() OR next_at IS NULL)
@@ -72,7 +72,7 @@ const HURRY = `
 
 const sweep = () => sweepDeliveries(world.pool, world.log, world.config)
 
-/** About every so many ms, for some seconds. */
+/** Repeats an action about every `every_ms`, for `for_ms`. */
 function repeat(every_ms: number, act: () => Promise<unknown>, for_ms = 2_500) {
   let until = performance.now() + for_ms
   const run = async () => {

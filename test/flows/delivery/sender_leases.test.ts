@@ -15,7 +15,7 @@ const account = await newAccount(world)
 const PATIENT = { connect: 5_000, message: 5_000, dot: 5_000 }
 const sweep = () => sweepDeliveries(world.pool, world.log, world.config)
 
-t.test('a lease that runs out before the fence gets no dot', async t => {
+t.test('a lease that expires before the fence does not send the final dot', async t => {
   const { url, arrived, id } = await openLosing(t, expire)
   const work = openWork(t, world, url)
   await send_emails({ email_ids: [id] }, work)
@@ -30,7 +30,7 @@ t.test('a lease that runs out before the fence gets no dot', async t => {
   t.equal(arrived.length, 1)
 })
 
-t.test('what the sweep took over from a worker that is not dead is sent once, by another', async t => {
+t.test('a delivery that the sweep took is sent once, by another worker', async t => {
   const { url, arrived, id } = await openLosing(t, async id => {
     await expire(id)
     await sweep()
@@ -51,7 +51,7 @@ t.test('what the sweep took over from a worker that is not dead is sent once, by
   t.equal(arrived.length, 1)
 })
 
-t.test('and also when the same worker claims it again while its first attempt is under way', async t => {
+t.test('a delivery that the same worker claims again is sent once', async t => {
   const { url, arrived, id } = await openLosing(t, async id => {
     const { lease_owner } = await findDelivery(id)
     await expire(id)
@@ -67,7 +67,7 @@ t.test('and also when the same worker claims it again while its first attempt is
   t.equal(arrived.length, 1)
 })
 
-t.test('a heartbeat keeps what is held longer than a lease', async t => {
+t.test('heartbeats extend leases of deliveries that take longer', async t => {
   const sink = await startSink()
   t.teardown(() => sink.close())
   const times = { ...TEST_TIMES, lease_seconds: 1.5, heartbeat_ms: 100 }
@@ -76,7 +76,7 @@ t.test('a heartbeat keeps what is held longer than a lease', async t => {
   sender.start()
   await waitUntil(async () => (await findDelivery(held)).phase === 'dot', 'it waits for its reply')
 
-  // One that this process claimed, and knows nothing of.
+  // A delivery that this process has claimed but does not know of.
   const forgotten = await acceptEmail(world, account, { to: 'bob@z.com' })
   await world.pool.pg.query(
     `UPDATE deliveries SET state = 'sending', phase = 'pre', attempt = 1, next_at = NULL,
@@ -95,7 +95,7 @@ t.test('a heartbeat keeps what is held longer than a lease', async t => {
   })
 })
 
-t.test('a reply after the lease was lost settles the doubt', async t => {
+t.test('a reply after the lease was lost settles a delivery in doubt', async t => {
   const sink = await startSink()
   t.teardown(() => sink.close())
   const work = openWork(t, world, sink.url, { timeouts: PATIENT })
@@ -114,7 +114,7 @@ t.test('a reply after the lease was lost settles the doubt', async t => {
   t.equal(sink.messages, 1)
 })
 
-/** A receiver at whose first RCPT something happens to the delivery. */
+/** Starts a receiver whose first RCPT runs `lose` on the delivery. */
 async function openLosing(t: Test, lose: (id: string) => Promise<void>) {
   const id = await acceptEmail(world, account)
   const arrived: Buffer[] = []

@@ -11,7 +11,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
 
-t.test('a stop gives back at once what has not reached its dot, and waits for what has', async t => {
+t.test('a stop releases deliveries before their dot, and waits for others', async t => {
   const sink = await open(t)
   const work = openWork(t, world, sink.url, { timeouts })
   const before = await acceptAll(['dribble-1', 'dribble-2', ...Array.from({ length: 60 }, (_, i) => `dribble-${i}`)])
@@ -35,7 +35,7 @@ t.test('a stop gives back at once what has not reached its dot, and waits for wh
   t.equal(sink.messages, 5)
 })
 
-t.test('a stop before anything was connected, and a stop that is repeated', async t => {
+t.test('a stop before a connection is ready, and a repeated stop, release all', async t => {
   const sink = await open(t, 'dribble')
   const work = openWork(t, world, sink.url, { timeouts })
   const ids = await acceptAll(['ok-1', 'ok-2'])
@@ -49,7 +49,7 @@ t.test('a stop before anything was connected, and a stop that is repeated', asyn
   t.strictSame(await countStates(ids), { 'queued 0': 2 }, 'it claims no more')
 })
 
-t.test('a reply that does not come before the drain ends leaves nothing as sending', async t => {
+t.test('a reply that misses the drain leaves its delivery in doubt', async t => {
   const sink = await open(t)
   const work = openWork(t, world, sink.url, { times: { ...TEST_TIMES, drain_ms: 300 }, timeouts })
   const ids = await acceptAll(['hang-post-dot-1', 'hang-post-dot-2'])
@@ -59,7 +59,7 @@ t.test('a reply that does not come before the drain ends leaves nothing as sendi
   t.strictSame(await countStates(ids), { 'in_doubt 1': 2 })
 })
 
-t.test('a stop while a claim is under way gives back what it brings', async t => {
+t.test('a stop during a claim releases what it claims', async t => {
   const sink = await open(t)
   for (const wait of [0, 1, 2, 3, 5, 8, 13]) {
     const { sender } = openWork(t, world, sink.url)

@@ -10,7 +10,7 @@ const world = await openWorld(t)
 const { pool } = world
 const account = await newAccount(world)
 
-t.test('a result counts only with the token of its claim, and once', async t => {
+t.test('a result is accepted once, and only with the token of its claim', async t => {
   const [token] = await claim(await acceptEmail(world, account))
   const others = [{ attempt: 0 }, { attempt: 2 }, { lease_owner: uuid() }, { account_id: uuid() }, { id: uuid() }]
   for (const other of others) t.strictSame(await settle({ ...token, ...other, outcome: 'bounced' }), [])
@@ -34,7 +34,7 @@ t.test('a result counts only with the token of its claim, and once', async t => 
   t.equal(email.events.length, 2)
 })
 
-t.test('what was given back and claimed again is not given back by the same result once more', async t => {
+t.test('a repeated release does not release a later claim', async t => {
   const id = await acceptEmail(world, account)
   const [first] = await claim(id)
   const released = { ...first, outcome: 'released' as const, reason: 'stopped' }
@@ -45,7 +45,7 @@ t.test('what was given back and claimed again is not given back by the same resu
   t.equal((await fenceDeliveries(pool, [second], 40)).length, 1)
 })
 
-t.test('what cannot be sent for a cause of ours is given up after 72 hours, what a worker gave back never', async t => {
+t.test('a delayed release gives an email up after 72 hours', async t => {
   const id = await acceptEmail(world, account)
   await pool.pg.query(`UPDATE emails SET created_at = now() - interval '72 hours' WHERE id = $1`, [id])
   const [stopped] = await claim(id)
@@ -57,7 +57,7 @@ t.test('what cannot be sent for a cause of ours is given up after 72 hours, what
   shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
 })
 
-t.test('whatever becomes known of a delivery in doubt settles it, but a second doubt does not', async t => {
+t.test('any later result settles a delivery in doubt, except a second doubt', async t => {
   for (const [outcome, state] of Object.entries({ delivered: 'delivered', bounced: 'bounced', deferred: 'queued' })) {
     const [token] = await claim(await acceptEmail(world, account, { to: `${outcome}@y.com` }))
     await settle({ ...token, outcome: 'in_doubt', reason: 'no reply', delay: 900, hold: false })
@@ -73,7 +73,7 @@ t.test('whatever becomes known of a delivery in doubt settles it, but a second d
   }
 })
 
-t.test('many results go in one statement, and each address is suppressed once', async t => {
+t.test('one statement settles many results and suppresses each address once', async t => {
   const to = Array.from({ length: 50 }, (_, i) => `u${i}@y.com`)
   const ids = await Promise.all([1, 2, 3].map(() => acceptEmail(world, account, { to, cc: ['u1@Y.com', 'U1@y.com'] })))
   const tokens = (await Promise.all(ids.map(claim))).flat()

@@ -12,7 +12,7 @@ const account = await newAccount(world)
 
 type Claimed = Token & { email_id: string; recipient: string }
 
-t.test('siblings that settle at the same moment leave the right status', async t => {
+t.test('two recipients settled concurrently in batches leave the right status', async t => {
   const ids = await acceptMany(300, ['a@y.com', 'b@y.com'])
   const tokens = await claim(ids, 600)
   const side = (address: string, outcome: DeliveryResult['outcome']) =>
@@ -26,7 +26,7 @@ t.test('siblings that settle at the same moment leave the right status', async t
   t.strictSame(rows, [{ status: 'bounced', count: 300 }])
 })
 
-t.test('and so do the two recipients of each email, one pair after the other', async t => {
+t.test('two recipients of one email settled concurrently leave the right status', async t => {
   const ids = await acceptMany(100, ['a@y.com', 'b@y.com'])
   for (const id of ids) {
     const [one, other] = await claim([id], 2)
@@ -37,7 +37,7 @@ t.test('and so do the two recipients of each email, one pair after the other', a
   t.strictSame(rows, [{ status: 'bounced', count: 100 }])
 })
 
-t.test('claims, fences, heartbeats, results and sweeps never wait for each other in a circle', async t => {
+t.test('claims, fences, heartbeats, results and sweeps never deadlock', async t => {
   const to = Array.from({ length: 10 }, (_, i) => `u${i}@y.com`)
   const ids = await acceptMany(40, to)
   const held: Claimed[] = []

@@ -6,10 +6,10 @@ import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import { PLAIN } from '#test/support/delivering.ts'
 
 const ROOM = 10 * LARGE
-/** Id of every delivery of mail that is no personal one. */
+/** Id of every delivery of mail that is not personal. */
 const SAME = '0'
 
-t.test('recipients share one message, which is forgotten with the last of them', async t => {
+t.test('recipients share one message, which is dropped after the last of them', async t => {
   const { shared, composed } = open()
   const [a, b] = [delivery('small', 'a.com'), delivery('small', 'b.com')]
   shared.join(a)
@@ -25,7 +25,7 @@ t.test('recipients share one message, which is forgotten with the last of them',
   t.strictSame(composed, ['small', 'small'])
 })
 
-t.test('recipients of a personal email share what it is composed from, and each has a message of its own', async t => {
+t.test('recipients of a personal email share the prepared email, not the message', async t => {
   const { shared, composed, prepared } = open()
   const [a, b] = [personal('1', 'small'), personal('2', 'small')]
   for (const each of [a, b]) shared.join(each)
@@ -47,7 +47,7 @@ t.test('recipients of a personal email share what it is composed from, and each 
   )
 })
 
-t.test('each large message of a personal email takes room of its own', async t => {
+t.test('each large message of a personal email takes its own room', async t => {
   const { shared, composed } = open()
   const all = ['1', '2', '3'].map(id => personal(id, '4 x'))
   for (const each of all) shared.join(each)
@@ -60,7 +60,7 @@ t.test('each large message of a personal email takes room of its own', async t =
   t.strictSame(composed, ['4 x 1', '4 x 2'])
 })
 
-t.test('a large message is not composed before there is room, which its last recipient frees', async t => {
+t.test('a large message waits for room, which the last recipient of another frees', async t => {
   const { shared, composed } = open()
   const [first, second, third] = [delivery('4 first', 'a.com'), delivery('4 second', 'a.com'), delivery('4 b', 'b.com')]
   const sibling = delivery('4 first', 'c.com')
@@ -89,7 +89,7 @@ t.test('small messages do not wait for room', async t => {
   await waiting
 })
 
-t.test('what could not be composed takes no room', async t => {
+t.test('a message that could not be composed takes no room', async t => {
   const { shared } = open()
   const broken = [1, 2, 3, 4, 5].map(i => delivery(`4 broken ${i}`, 'a.com'))
   for (const each of broken) {
@@ -102,7 +102,7 @@ t.test('what could not be composed takes no room', async t => {
   await compose(shared, sound)
 })
 
-t.test('a stop turns away what waits for room, and what would', async t => {
+t.test('stop() rejects messages that wait for room or would wait', async t => {
   const { shared, composed } = open()
   const [first, second, late] = [delivery('4 first', 'a.com'), delivery('4 second', 'a.com'), delivery('4', 'b.com')]
   for (const each of [first, second]) shared.join(each)
@@ -119,7 +119,7 @@ t.test('a stop turns away what waits for room, and what would', async t => {
   t.strictSame(composed, ['4 first'])
 })
 
-/** The size of a message is what its id begins with, in units of what is large. */
+/** `size` of a message is LARGE times the number at the beginning of its id, or half of LARGE. */
 function open() {
   const prepared: string[] = []
   const composed: string[] = []

@@ -13,7 +13,7 @@ const { pool, log, config } = world
 const account = await newAccount(world)
 const sweep = () => sweepDeliveries(pool, log, config)
 
-t.test('what was lost before its fence is due again, as an attempt', async t => {
+t.test('a delivery lost before its fence is due again, as an attempt', async t => {
   const token = await claim()
   await sweep()
   t.match(await find(token.id), { state: 'sending' }, 'not while its lease runs')
@@ -25,7 +25,7 @@ t.test('what was lost before its fence is due again, as an attempt', async t => 
   shows(t, email, { status: 'delivery_delayed', events: [], queue: [{ state: 'queued', attempts: 1 }] })
 })
 
-t.test('what was lost after its fence is in doubt, and held if it is to be', async t => {
+t.test('a delivery lost after its fence is in doubt or held', async t => {
   for (const [IN_DOUBT, state] of [
     ['resend', 'in_doubt'],
     ['hold', 'held'],
@@ -41,7 +41,7 @@ t.test('what was lost after its fence is in doubt, and held if it is to be', asy
   }
 })
 
-t.test('ten workers that die over one delivery are enough', async t => {
+t.test('a delivery fails after ten workers died over it', async t => {
   const { id, email_id } = await claim()
   for (let lost = 1; lost <= 9; lost++) {
     await expire(id)
@@ -56,7 +56,7 @@ t.test('ten workers that die over one delivery are enough', async t => {
   shows(t, await readEmail(world, account, email_id), { status: 'failed', events: [{ type: 'failed', reason }] })
 })
 
-t.test('a fence that passes while the sweep is looking is not lost', async t => {
+t.test('a fence that passes during a sweep keeps its delivery', async t => {
   const token = await claim()
   await expire(token.id)
   const lost = await listLostDeliveries(pool, 500)
@@ -75,7 +75,7 @@ t.test('a fence that passes while the sweep is looking is not lost', async t => 
   t.match(await find(token.id), { state: 'sending', phase: 'dot' })
 })
 
-t.test('nobody who lost a lease gets it back', async t => {
+t.test('a worker cannot extend or fence a lost lease', async t => {
   const token = await claim()
   await expire(token.id)
   t.strictSame(await extendLeases(pool, [token], 40), [])
@@ -90,7 +90,7 @@ t.test('nobody who lost a lease gets it back', async t => {
   await settleDeliveries(pool, [{ ...again, outcome: 'delivered' }])
 })
 
-t.test('several sweeps at the same moment take over each delivery once, however many there are', async t => {
+t.test('concurrent sweeps take over each delivery once', async t => {
   const to = Array.from({ length: 50 }, (_, i) => `u${i}@y.com`)
   const ids = await Promise.all(Array.from({ length: 24 }, () => acceptEmail(world, account, { to })))
   const claimed = await claimDeliveries(pool, { lease_owner: uuid(), lease_seconds: 40, limit: 5_000, email_ids: ids })

@@ -25,7 +25,7 @@ async function call<Body = PresentedDomain>({ key }: TestAccount, method: string
   return { status: answer.status, body: answer.body as unknown as Body }
 }
 
-/** That one thing was told since: the domain as the API shows it now. */
+/** Asserts that one event was announced since the last call, with the domain as GET shows it now. */
 async function isTold(t: Tap, account: TestAccount, id: string, type: string): Promise<PresentedDomain> {
   const { body } = await call(account, 'GET', `/${id}`)
   t.strictSame(await told(world, account.id), [{ type, data: body }])
@@ -40,7 +40,7 @@ async function addDomain(t: Tap, account: TestAccount, name: string): Promise<Pr
 
 const check = ({ id: account_id }: TestAccount, domain_id: string) => verify_domain({ account_id, domain_id }, work)
 
-t.test('a domain is told of when it is added, verified, changed, lost and deleted, as the API shows it', async t => {
+t.test('each change of a domain is announced as GET shows it', async t => {
   const account = await newListener(world)
   const { id, records } = await addDomain(t, account, 'told.com')
   t.equal(records.length, 5)
@@ -72,7 +72,7 @@ t.test('a domain is told of when it is added, verified, changed, lost and delete
   t.strictSame(await told(world, account.id), [])
 })
 
-t.test('what is refused after it was told of is not told', async t => {
+t.test('a refused change of a domain is not announced', async t => {
   const account = await newListener(world)
   await pg.query(`UPDATE domains SET paused_at = now(), pause_reason = 'x' WHERE id = $1`, [account.domain_id])
   t.equal((await call(account, 'DELETE', `/${account.domain_id}`)).status, 403)
@@ -81,7 +81,7 @@ t.test('what is refused after it was told of is not told', async t => {
   t.strictSame(await told(world, account.id), [])
 })
 
-t.test('nothing is written for who has subscribed to something else', async t => {
+t.test('no domain event is stored without a subscription to its type', async t => {
   const account = await newListener(world, ['domain.deleted', 'email.sent'])
   const { body } = await call(account, 'POST', '', { name: 'unheard.com' })
   await call(account, 'PATCH', `/${body.id}`, { tls: 'enforced' })
@@ -90,7 +90,7 @@ t.test('nothing is written for who has subscribed to something else', async t =>
   t.match(await told(world, account.id), [{ type: 'domain.deleted', data: { id: body.id, tls: 'enforced' } }])
 })
 
-t.test('other keys are other records: one that was missing, staged, in use, and forgotten', async t => {
+t.test('new, staged, activated and removed DKIM keys are announced as domain.updated', async t => {
   const account = await newListener(world)
   await rotate_dkim_keys({}, work)
   const { records: completed } = await isTold(t, account, account.domain_id, 'domain.updated')
@@ -119,7 +119,7 @@ t.test('other keys are other records: one that was missing, staged, in use, and 
   t.equal((await isTold(t, account, id, 'domain.updated')).records.length, records.length)
 })
 
-t.test('so it is when the operator vouches for the domain', async t => {
+t.test('changes of a trusted domain are announced too', async t => {
   const account = await newListener(world)
   const { id } = await createDomain(world, { account_id: account.id, name: 'vouched.com', is_trusted: true })
   shows(t, await isTold(t, account, id, 'domain.created'), { status: 'verified' })
@@ -132,7 +132,7 @@ t.test('so it is when the operator vouches for the domain', async t => {
   t.strictSame(await told(world, account.id), [])
 })
 
-t.test('a name that is handed over is told of to both', async t => {
+t.test('a completed claim is announced to both accounts', async t => {
   const [owner, claimant] = [await newListener(world), await newListener(world)]
   const claimed = await call<DomainClaim>(claimant, 'POST', '/claim', { name: owner.domain })
   const { id, domain_id, record } = claimed.body

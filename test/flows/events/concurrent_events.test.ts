@@ -44,7 +44,7 @@ t.test('an event wakes a run that waits for it', async t => {
   t.equal(await isDue(), true)
 })
 
-t.test('an event waits for the one that starts the run which waits for it', async t => {
+t.test('an event waits for the commit of the event that starts its run', async t => {
   const automation = await storeAutomation(world, account, [waitFor('paid')], { trigger: 'ordered' })
   const contact = await addContact()
   const starting = await begin(world, tx => ingestEvents(tx, [eventDraft(account, contact, 'ordered')]))
@@ -56,7 +56,7 @@ t.test('an event waits for the one that starts the run which waits for it', asyn
   t.ok(run && answer && answer.id > run.since_event, 'its id is of the time of its commit')
 })
 
-t.test('a stop waits for an event that starts a run, and ends the run', async t => {
+t.test('a stop waits for an event that starts a run, then ends it', async t => {
   const automation = await storeAutomation(world, account, [], { trigger: 'entered' })
   const draft = eventDraft(account, await addContact(), 'entered')
   const entering = await begin(world, tx => ingestEvents(tx, [draft]))
@@ -73,7 +73,7 @@ t.test('an event waits for a stop, and starts no run', async t => {
   const automation = await storeAutomation(world, account, [], { trigger: 'left' })
   const contact = await addContact()
   await ingest(eventDraft(account, contact, 'left'))
-  // Keeps the stop from its last statement, when it has removed the trigger.
+  // Blocks the last statement of the stop, after it has removed the trigger.
   const holding = await begin(world, tx => tx.run(sql.unsafe`LOCK TABLE automation_clearings`))
   const stopping = stopAutomation(pool, { account_id: account.id, id: automation })
   await untilBlocked(world, '%INTO automation_clearings%')
@@ -99,7 +99,7 @@ t.test('transactions that store events do not wait for each other', async t => {
   t.equal((await runsOf(world, automation)).length, 2)
 })
 
-t.test('an event whose run is being advanced waits without the others that came with it', async t => {
+t.test('an event whose run is locked waits without delaying others', async t => {
   const automation = await storeAutomation(world, account, [waitFor('seen')], { trigger: 'began' })
   const [busy, other] = [await addContact(), await addContact()]
   await ingest(eventDraft(account, busy, 'began'))
@@ -118,7 +118,7 @@ t.test('an event whose run is being advanced waits without the others that came 
   shows(t, (await runsOf(world, automation))[0], { is_due: true })
 })
 
-t.test('events named contact.created by their sender keep to ten runs a day', async t => {
+t.test('events named contact.created by a caller keep to ten runs a day', async t => {
   const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
   const contact = await addContact()
   const drafts = (count: number) => Array.from({ length: count }, () => eventDraft(account, contact, 'contact.created'))

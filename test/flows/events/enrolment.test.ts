@@ -23,7 +23,7 @@ async function send(account: TestAccount, event: string, email: string): Promise
   return api.request('POST', '/api/events/send', { key: account.key, body }) as unknown as Promise<Sent>
 }
 
-/** An account with contacts, and with a plan of so many runs. */
+/** Creates an account with contacts and a plan of `runs` automation runs. */
 async function openAccount(contacts: string[], runs: number | null = null): Promise<TestAccount & { ids: string[] }> {
   const account = await newAccount(world)
   const plan = `plan of ${account.id}`
@@ -38,13 +38,13 @@ const usageOf = async ({ key }: TestAccount) => {
 }
 const enrolled = (answers: Sent[]) => answers.map(({ status, body }) => (status === 202 ? body.enrolled : body.name))
 
-t.test('the re-entry rule decides how many runs a contact has', async t => {
+t.test('`reentry` decides how many runs a contact gets', async t => {
   const account = await openAccount(['ann@b.com'])
   const once = await storeAutomation(world, account, [], { reentry: 'once' })
   const oneRunning = await storeAutomation(world, account, [], { reentry: 'while_not_running' })
   const always = await storeAutomation(world, account, [], { reentry: 'always' })
   await storeAutomation(world, account, [], { status: 'disabled' })
-  // Together: they share a commit.
+  // Concurrently, so that they share a commit.
   const answers = await Promise.all([1, 2, 3].map(() => send(account, 'signed.up', 'ann@b.com')))
   t.strictSame(enrolled(answers).sort(), [1, 1, 3])
   await pg.query(`UPDATE automation_runs SET status = 'completed', due_at = NULL WHERE account_id = $1`, [account.id])
@@ -68,7 +68,7 @@ t.test('an event starts only automations of its domain', async t => {
   t.strictSame([await runsOf(world, there), await runsOf(world, foreign)], [[], []])
 })
 
-t.test('a contact begins ten runs of an automation in a day', async t => {
+t.test('a contact starts at most ten runs of an automation a day', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com'])
   const automation = await storeAutomation(world, account)
   const answers = await Promise.all(Array.from({ length: 25 }, () => send(account, 'signed.up', 'ann@b.com')))
@@ -80,7 +80,7 @@ t.test('a contact begins ten runs of an automation in a day', async t => {
   t.strictSame(enrolled([await send(account, 'signed.up', 'bob@b.com')]), [1])
 })
 
-t.test('two processes keep to the ten runs together', async t => {
+t.test('two processes share the limit of ten runs', async t => {
   const account = await openAccount(['ann@b.com'])
   const automation = await storeAutomation(world, account)
   const second = await startApi(t, world, account.key)
@@ -90,7 +90,7 @@ t.test('two processes keep to the ten runs together', async t => {
   t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [10, 14])
 })
 
-t.test('an event that would exceed the quota of runs is refused whole', async t => {
+t.test('an event that exceeds the quota of runs is refused and not stored', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 3)
   await Promise.all([1, 2].map(() => storeAutomation(world, account)))
   t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [2])
@@ -117,7 +117,7 @@ t.test('an event that would exceed the quota of runs is refused whole', async t 
   ])
 })
 
-t.test('the quota of runs is exact for events that arrive together', async t => {
+t.test('the quota of runs is exact for concurrent events', async t => {
   const people = Array.from({ length: 12 }, (_, n) => `p${n}@b.com`)
   const account = await openAccount(people, 5)
   const automation = await storeAutomation(world, account)
@@ -133,26 +133,26 @@ t.test('the quota of runs is exact for events that arrive together', async t => 
   shows(t, await usageOf(account), { used: 5, limit: 5 })
 })
 
-t.test('of events that share a commit those that fit are stored', async t => {
+t.test('events of one commit are stored if they fit the quota', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 2)
   const once = await storeAutomation(world, account, [], { trigger: 'a', reentry: 'once' })
   for (const _ of [1, 2]) await storeAutomation(world, account, [], { trigger: 'a' })
   await storeAutomation(world, account, [], { trigger: 'b' })
-  // The first of a process goes alone; those that wait behind it go together, in their order.
+  // The first event of a process is stored alone; those that wait behind it are stored together, in order.
   const first = send(account, 'nothing', 'ann@b.com')
   const rest = [send(account, 'a', 'ann@b.com'), send(account, 'b', 'bob@b.com'), send(account, 'b', 'cid@b.com')]
   t.strictSame(enrolled(await Promise.all([first, ...rest])), [0, 'automation_quota_exceeded', 1, 1])
   t.strictSame(await runsOf(world, once), [])
 })
 
-t.test('an account without a quota of runs is counted all the same', async t => {
+t.test('runs of an account without a quota are counted too', async t => {
   const account = await openAccount(['ann@b.com'])
   await storeAutomation(world, account)
   await send(account, 'signed.up', 'ann@b.com')
   shows(t, await usageOf(account), { used: 1, limit: null })
 })
 
-t.test('events of ours beyond the quota of runs are counted and reported', async t => {
+t.test('our own events over the quota of runs are counted and reported', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 1)
   const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
   await world.pool.transaction(tx => tellContacts(tx, account.id, 'contact.created', account.ids))
@@ -164,7 +164,7 @@ t.test('events of ours beyond the quota of runs are counted and reported', async
   t.strictSame(lines, [{ account_id: account.id, limited: 2 }])
 })
 
-t.test('events of runs are one deeper and start nothing at a depth of five', async t => {
+t.test('events caused by a run are one level deeper, up to four', async t => {
   const account = await openAccount(['ann@b.com'])
   const own = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
   const other = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
@@ -180,7 +180,7 @@ t.test('events of runs are one deeper and start nothing at a depth of five', asy
   t.equal(await limitedOf(world, other), 2)
 })
 
-t.test('a run is started by hand under the same limits', async t => {
+t.test('a run by hand has the same limits', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 2)
   const automation = await storeAutomation(world, account, [], { reentry: 'once' })
   const disabled = await storeAutomation(world, account, [], { status: 'disabled' })

@@ -25,7 +25,7 @@ const { domain } = account
 const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
 const patch = (path: string, body: object) => api.request('PATCH', `/api${path}`, { body })
 
-/** Addresses of the contacts that have entered an automation, in order. */
+/** Returns the addresses of contacts that entered an automation, in order. */
 const entered = async (automation: string) =>
   (await runsOf(world, automation)).map(({ contact_email }) => contact_email)
 
@@ -44,7 +44,7 @@ async function storedEvents(name: string): Promise<object[]> {
   return rows
 }
 
-t.test('nothing is stored of what no automation has to do with', async t => {
+t.test('our own events are not stored if no automation needs them', async t => {
   await post('/contacts', { email: 'first@b.com', domain, unsubscribed: false })
   await patch(`/contacts/first@b.com`, { domain, unsubscribed: true })
   await send({ to: 'first@b.com' })
@@ -52,7 +52,7 @@ t.test('nothing is stored of what no automation has to do with', async t => {
   t.equal(rows.length, 0)
 })
 
-t.test('contact.created tells of contacts by the API, of others only if asked', async t => {
+t.test('contact.created fires for the API, and for batches and imports only if asked', async t => {
   const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
   const { body } = await post('/contacts', { email: 'one@new.com', domain })
   await post('/contacts', { email: 'one@new.com', domain, first_name: 'One' })
@@ -68,7 +68,7 @@ t.test('contact.created tells of contacts by the API, of others only if asked', 
   t.strictSame(run?.payload, { contact_id: body.id, email: 'one@new.com' })
 })
 
-t.test('contact.unsubscribed tells of every way to unsubscribe', async t => {
+t.test('contact.unsubscribed fires for every way to unsubscribe', async t => {
   await addContacts(world, account, ['api@out.com', 'page@out.com', 'batch@out.com', 'import@out.com', 'quiet@out.com'])
   const automation = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
   await patch('/contacts/api@out.com', { domain, unsubscribed: true })
@@ -87,7 +87,7 @@ t.test('contact.unsubscribed tells of every way to unsubscribe', async t => {
   t.strictSame(await entered(automation), ['api@out.com', 'page@out.com', 'batch@out.com', 'import@out.com'])
 })
 
-t.test('email.delivered and email.bounced tell of recipients that are contacts', async t => {
+t.test('email.delivered and email.bounced fire for recipients that are contacts', async t => {
   const bounced = `bounced@${world.config.SIMULATOR_DOMAIN}`
   await addContacts(world, account, ['there@b.com', bounced])
   const delivered = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
@@ -99,12 +99,12 @@ t.test('email.delivered and email.bounced tell of recipients that are contacts',
   shows(t, await runsOf(world, failed), [{ contact_email: bounced, payload: { bounce: { type: 'Permanent' } } }])
 })
 
-t.test('an automation does not start by its own mail, and others start one deeper', async t => {
+t.test('an automation is not started by its own mail', async t => {
   const [contact] = await addContacts(world, account, ['loop@b.com'])
   const own = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
   const other = await storeAutomation(world, account, [], { trigger: 'email.delivered' })
   const id = await acceptEmail(world, account, { to: 'loop@b.com' })
-  // Which of the runs it was, neither their order tells nor that of their ids: those are of other clocks than those of emails.
+  // Neither the order nor the ids tell which run sent the email: ids of runs and of emails come from different clocks.
   const sender = 'f1000000-0000-7000-8000-000000000000'
   for (const [run, depth] of [
     ['01000000-0000-7000-8000-000000000000', 0],
@@ -128,7 +128,7 @@ t.test('an automation does not start by its own mail, and others start one deepe
   shows(t, await runsOf(world, other), [{ depth: 3, payload: { automation_id: own } }])
 })
 
-t.test('email.opened and email.clicked tell of people, once for each email and link', async t => {
+t.test('email.opened and email.clicked fire for people, once per email and link', async t => {
   const opened = await storeAutomation(world, account, [], { trigger: 'email.opened' })
   const clicked = await storeAutomation(world, account, [], { trigger: 'email.clicked' })
   await addContacts(world, account, ['reader@b.com'])
@@ -148,7 +148,7 @@ t.test('email.opened and email.clicked tell of people, once for each email and l
   t.strictSame(await entered(opened), ['reader@b.com', 'no-images@b.com'], 'who clicks has opened it')
 })
 
-t.test('opens of an account with many contacts read each row once', async t => {
+t.test('recording opens in an account with many contacts reads each row once', async t => {
   const many = await newAccount(world)
   await storeAutomation(world, many, [], { trigger: 'email.opened' })
   const emails = Array.from({ length: 400 }, (_, n) => `p${n}@many.com`)
@@ -170,7 +170,7 @@ t.test('opens of an account with many contacts read each row once', async t => {
   t.equal(rowCount, mails.length)
 })
 
-t.test('email.replied tells of the contact that has answered', async t => {
+t.test('email.replied fires for the contact that replied', async t => {
   const automation = await storeAutomation(world, account, [], { trigger: 'email.replied' })
   const [ann] = await addContacts(world, account, ['ann@reply.com'])
   const id = await send({ to: 'ann@reply.com' })
@@ -182,7 +182,7 @@ t.test('email.replied tells of the contact that has answered', async t => {
   shows(t, await runsOf(world, automation), [{ contact_email: 'ann@reply.com', payload }])
 })
 
-t.test('an event of ours wakes a run that waits for it', async t => {
+t.test('our own event wakes a run that waits for it', async t => {
   const automation = await storeAutomation(world, account, [waitFor('email.delivered')], { trigger: 'waits' })
   await pg.query('DELETE FROM automation_triggers WHERE event = $1', ['email.delivered'])
   const people = ['waiting@b.com', 'other@b.com']

@@ -34,7 +34,7 @@ async function rows(): Promise<{ blobs: number; chunks: number }> {
 }
 
 for (const [name, blobs] of Object.entries(stores)) {
-  t.test(`${name}: what is written is read`, async t => {
+  t.test(`${name}: read returns the written content`, async t => {
     for (const size of [0, 1, 250_000]) {
       const content = randomBytes(size)
       const blob = await blobs.write(account.id, inPieces(content))
@@ -49,7 +49,7 @@ for (const [name, blobs] of Object.entries(stores)) {
     }
   })
 
-  t.test(`${name}: the same content is one blob of an account, and another one of another account`, async t => {
+  t.test(`${name}: equal content is one blob per account`, async t => {
     const content = randomBytes(1_000)
     const { id } = await blobs.put(account.id, content)
     const before = await rows()
@@ -62,7 +62,7 @@ for (const [name, blobs] of Object.entries(stores)) {
     t.not((await blobs.put(other.id, content)).id, id)
   })
 
-  t.test(`${name}: of the same content at the same moment one is kept`, async t => {
+  t.test(`${name}: concurrent writes of equal content keep one blob`, async t => {
     const content = randomBytes(1_000)
     const ways = [() => blobs.write(account.id, inPieces(content, 100)), () => blobs.put(account.id, content)]
     const written = await Promise.all(Array.from({ length: 4 }, () => ways.map(way => way())).flat())
@@ -70,13 +70,13 @@ for (const [name, blobs] of Object.entries(stores)) {
     t.ok((await buffer(blobs.read(account.id, (written[0] as { id: string }).id))).equals(content))
   })
 
-  t.test(`${name}: what does not arrive whole leaves nothing`, async t => {
+  t.test(`${name}: an incomplete upload leaves nothing`, async t => {
     const before = await rows()
     await t.rejects(blobs.write(account.id, broken()), { message: 'the client went away' })
     t.strictSame(await rows(), before)
   })
 
-  t.test(`${name}: what nobody used for a day and no email has is deleted, bytes and all`, async t => {
+  t.test(`${name}: a blob unused for a day and without an email is deleted`, async t => {
     const blob = await blobs.put(account.id, randomBytes(1_000))
     await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = $1`, [blob.id])
     t.equal(await blobs.purge(), 1)
@@ -86,7 +86,7 @@ for (const [name, blobs] of Object.entries(stores)) {
   })
 }
 
-t.test('short content is one row, which is not written again for an hour', async t => {
+t.test('short content is one row, and not written again within an hour', async t => {
   const { put } = stores.Postgres as Blobs
   const content = randomBytes(1_000)
   const before = await rows()
@@ -101,7 +101,7 @@ t.test('short content is one row, which is not written again for an hour', async
   t.ok((await find()).used_at >= first.used_at)
 })
 
-t.test('what came when another store was configured is found where it is', async t => {
+t.test('a blob is read from the store in which it was written', async t => {
   const content = randomBytes(1_000)
   const { id } = await (stores.Postgres as Blobs).put(account.id, content)
   const s3Blobs = stores.S3 as Blobs
@@ -112,7 +112,7 @@ t.test('what came when another store was configured is found where it is', async
   await t.rejects(buffer((stores.Postgres as Blobs).read(account.id, later.id)), { message: /BLOB_STORE/ })
 })
 
-t.test('what lies in a store that is not configured any more keeps nothing else from being deleted', async t => {
+t.test('a blob in a store that is not configured does not block purge()', async t => {
   const [here, there] = [stores.Postgres as Blobs, stores.S3 as Blobs]
   const stranded = await there.put(account.id, randomBytes(1_000))
   const blob = await here.put(account.id, randomBytes(1_000))
@@ -121,7 +121,7 @@ t.test('what lies in a store that is not configured any more keeps nothing else 
   t.equal(await there.purge(), 1)
 })
 
-t.test('a blob of which it is not known whether it is complete stays: somebody else may have it', async t => {
+t.test('a blob in doubt stays, because another request may use it', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL as string)
   const pool = createPool(proxy.url)
   t.teardown(async () => {

@@ -16,7 +16,7 @@ const inDatabase = async () => (await world.pool.pg.query('SELECT clock_timestam
 
 t.afterEach(() => readDatabaseTime(world.pool))
 
-t.test('the clock is that of the database, whatever it was before', async t => {
+t.test('readDatabaseTime sets the clock to that of the database', async t => {
   for (const ms of [-24 * HOUR, 0, 24 * HOUR]) {
     shift(ms)
     await readDatabaseTime(world.pool)
@@ -25,13 +25,13 @@ t.test('the clock is that of the database, whatever it was before', async t => {
   }
 })
 
-t.test('an answer that took too long leaves it as it is', async t => {
+t.test('readDatabaseTime ignores a reply that took too long', async t => {
   shift(HOUR)
   await readDatabaseTime(world.pool, 0)
   t.ok(now().getTime() > (await inDatabase()) + HOUR / 2)
 })
 
-t.test('ids rise, even when the clock is set back a little, and tell its time', async t => {
+t.test('newId() rises even when the clock goes back, and contains its time', async t => {
   const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
   const ids = Array.from({ length: 1_000 }, newId)
   shift(-100)
@@ -44,7 +44,7 @@ t.test('ids rise, even when the clock is set back a little, and tell its time', 
   }
 })
 
-t.test('with a clock that is wrong nothing is accepted, and once it is set the same request is', async t => {
+t.test('sends are refused while the clock is wrong', async t => {
   const refused = { status: 503, body: { name: 'sending_service_unavailable', message: /clock/ } }
   for (const ms of [-61_000, 61_000]) {
     const headers = { 'idempotency-key': `off by ${ms}` }

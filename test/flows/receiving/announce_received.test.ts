@@ -41,7 +41,7 @@ const NOTICE = [
 
 type Shown = { id: string; content_id: string | null }
 
-t.test('what came in is told of as it is shown, with its files and without its text', async t => {
+t.test('email.received has the email as GET shows it, with files, without text', async t => {
   const raw = await compose({
     from: 'Ann <ann@y.com>',
     to: ['Me <me@acme.com>', 'you@acme.com'],
@@ -89,7 +89,7 @@ t.test('what came in is told of as it is shown, with its files and without its t
   t.strictSame(await told(world, account.id), [], 'read twice, told once')
 })
 
-t.test('what cannot be read is told of with what is known', async t => {
+t.test('email.received of an unreadable email has what is known', async t => {
   const bomb = (MIME_BOMBS['many headers'] as (scale: number) => Buffer)(10)
   const id = await receive(work, account, bomb)
   const { created_at, domain_id, received_for, parse_error } = await show(id)
@@ -107,7 +107,7 @@ t.test('what cannot be read is told of with what is known', async t => {
   t.match(await told(world, account.id), [{ type: 'email.received', data: { email_id: deadly.id } }])
 })
 
-t.test('an answer is told of as one, after it was received', async t => {
+t.test('a reply is announced as email.replied, after email.received', async t => {
   const sent = await acceptEmail(world, account)
   const { message_id } = await readEmail(world, account, sent)
   const raw = await compose({ inReplyTo: message_id, text: 'Yes, I am interested.' })
@@ -124,7 +124,7 @@ t.test('an answer is told of as one, after it was received', async t => {
   t.strictSame(await toldTypes(world, account.id), ['email.received'])
 })
 
-t.test("a report is nobody's post, and not told of", async t => {
+t.test('bounce reports and mail to return paths are not announced as received', async t => {
   const email_id = await acceptEmail(world, account)
   await send_emails({ email_ids: [email_id] }, work)
   await work.sender.idle()
@@ -145,7 +145,7 @@ t.test("a report is nobody's post, and not told of", async t => {
   t.strictSame(await toldTypes(world, account.id), ['email.received'])
 })
 
-t.test('what is not written is not told', async t => {
+t.test('an email whose transaction fails is not announced', async t => {
   const [id] = await storeMessages(world, account, [await compose({ text: 'x' })])
   if (!id) throw new Error('nothing was stored')
   await pg.query(`
@@ -160,7 +160,7 @@ t.test('what is not written is not told', async t => {
   t.strictSame(await toldTypes(world, account.id), ['email.received'])
 })
 
-t.test('nothing is written that nobody listens to', async t => {
+t.test('no event is stored without a subscription to email.received', async t => {
   for (const events of [null, ['email.sent'], ['email.replied']]) {
     const deaf = await newAccount(world)
     if (events) await subscribe(world, deaf.id, events)

@@ -20,7 +20,7 @@ const message = 'From: a@y.com\r\nTo: b@x.com\r\nSubject: Hello\r\n\r\nHi\r\n'
 
 type ReceiveOptions = { address?: string; config?: Partial<Config>; judge_times?: JudgeTimes }
 
-/** The row of a message that came from 192.0.2.1, unless told otherwise, once it was read. */
+/** Receives a message, by default from 192.0.2.1, and parses it; returns its row. */
 async function receive(
   raw: string,
   { address = '192.0.2.1', config = {} as Partial<Config>, judge_times }: ReceiveOptions = {},
@@ -48,14 +48,14 @@ async function receive(
   return found.rows[0]
 }
 
-t.test('what was received has its verdicts; nobody is asked who is not configured', async t => {
+t.test('SPF is always checked; rspamd and clamd only if configured', async t => {
   const none = { dkim: 'GRAY', dmarc: 'GRAY', spam: 'DISABLED', virus: 'DISABLED' }
   t.match(await receive(message), { state: 'parsed', spf: 'pass', verdicts: { spf: 'PASS', ...none } })
   const other = await receive(message.replace('Hi', 'Ho'), { address: '192.0.2.7' })
   t.match(other, { state: 'parsed', spf: 'softfail', verdicts: { spf: 'GRAY', ...none } })
 })
 
-t.test('rspamd and clamd are asked', async t => {
+t.test('the verdicts of rspamd and clamd are stored', async t => {
   const rspamd = createServer((request, response) => {
     request
       .resume()
@@ -75,7 +75,7 @@ t.test('rspamd and clamd are asked', async t => {
   t.match(found, { state: 'parsed', verdicts: { spf: 'PASS', spam: 'FAIL', virus: 'FAIL' } })
 })
 
-t.test('services that hang are asked by five messages, and later mail does not wait for them', async t => {
+t.test('hanging services are tried for five messages; later mail does not wait', async t => {
   let asked = 0
   const silent = createTcpServer(socket => {
     asked++
@@ -91,13 +91,13 @@ t.test('services that hang are asked by five messages, and later mail does not w
     t.match(found, { state: 'parsed', ...failed })
   }
   t.equal(asked, 10)
-  // It would wait for longer than the test may take.
+  // With these timeouts the test would time out if it waited.
   const patient = { rspamd_ms: 60_000, clamav_ms: 60_000 }
   t.match(await receive(`${message}later`, { config, judge_times: patient }), { state: 'parsed', ...failed })
   t.equal(asked, 10)
 })
 
-t.test('whoever is away holds up no mail', async t => {
+t.test('an unreachable service does not delay mail', async t => {
   zone['y.com'] = 'servfail'
   t.teardown(() => {
     zone['y.com'] = 'missing'
@@ -110,7 +110,7 @@ t.test('whoever is away holds up no mail', async t => {
   })
 })
 
-t.test('many messages whose DNS is silent are waited for together', async t => {
+t.test('messages whose DNS does not respond wait at the same time', async t => {
   const silent = Array.from({ length: 20 }, (_, n) => `silent${n}.com`)
   for (const name of silent) zone[name] = 'silent'
   const ids = []
@@ -132,7 +132,7 @@ t.test('many messages whose DNS is silent are waited for together', async t => {
   t.strictSame((await world.pool.pg.query(found, [ids.map(({ id }) => id)])).rows, [{ count: 20 }])
 })
 
-t.test('what cannot be read is judged too', async t => {
+t.test('an unreadable message is judged too', async t => {
   const found = await receive(`From: a@y.com\r\n${'X: y\r\n'.repeat(250_000)}`)
   t.match(found, {
     state: 'unreadable',
@@ -141,7 +141,7 @@ t.test('what cannot be read is judged too', async t => {
   })
 })
 
-t.test('results that a sender puts under our name are not shown, and stay in the raw message', async t => {
+t.test('forged Authentication-Results of our name are hidden, but stay in the raw message', async t => {
   const spoofed = [
     'Authentication-Results: mailbrook.test; spf=pass',
     'AUTHENTICATION-RESULTS: (hello)\r\n\tMailbrook.Test 1;\r\n dmarc=pass',

@@ -12,7 +12,7 @@ import { criteria } from '#test/support/segments/generate.ts'
 import { addPeople } from '#test/support/segments/people.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
-/** More by hand: SEGMENT_RUNS=2000. */
+/** Set SEGMENT_RUNS=2000 to run more. */
 const RUNS = Number(process.env.SEGMENT_RUNS ?? 60)
 
 const world = await openWorld(t)
@@ -21,7 +21,7 @@ const account = await newAccount(world)
 const account_id = account.id
 const place = { account_id, domain_id: account.domain_id }
 const { people, around } = await addPeople(pool, account, 3_000)
-// Others whose properties have the same names and other types, and whom nobody may find.
+// Contacts of another account, whose properties have the same names and other types: never to be found.
 await addPeople(pool, await newAccount(world), 100)
 
 // Segments that rules can name.
@@ -42,10 +42,10 @@ for (const id of [...named, tested.id]) {
 const newestFirst = people.toSorted((a, b) => (a.id < b.id ? 1 : -1))
 const oldest = newestFirst.at(-1)?.id
 
-/** A few contacts by walking, the rest by searching; and all by walking. */
+/** `searched` finds a few contacts by walking and the rest by searching; `walked` finds all by walking. */
 const lists = { searched: createListSegmentContacts(pool, { walk: 40 }), walked: createListSegmentContacts(pool) }
 
-t.test('segments have exactly the contacts that their filter and rules describe', async t => {
+t.test('a segment finds exactly the contacts that its filter and rules describe', async t => {
   const property = fc.asyncProperty(criteria(around, named), async given => {
     await changeSegment(pool, account_id, tested.id, given)
     const expected = newestFirst.filter(person => isIn(person, { id: tested.id, ...given }, around)).map(({ id }) => id)
@@ -62,7 +62,7 @@ t.test('segments have exactly the contacts that their filter and rules describe'
   await t.resolves(fc.assert(property, { numRuns: RUNS }))
 })
 
-t.test('pages of a segment in both directions have each contact once', async t => {
+t.test('pages of a segment return each contact once, in both directions', async t => {
   for (const given of fc.sample(criteria(around, named), 4)) {
     await changeSegment(pool, account_id, tested.id, given)
     const expected = newestFirst.filter(person => isIn(person, { id: tested.id, ...given }, around)).map(({ id }) => id)
@@ -93,7 +93,7 @@ async function walkPages(
   }
 }
 
-t.test('what names a deleted campaign or topic finds nobody, negated or not', async t => {
+t.test('a rule with a deleted campaign or topic finds nobody, negated or not', async t => {
   const topic_id = Object.keys(around.topics)[0] as string
   const campaign_id = around.campaigns[0] as string
   const [gone, other] = [newId(), newId()]

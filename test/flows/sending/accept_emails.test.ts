@@ -25,7 +25,7 @@ function draft({ sender = account, to = 'bob@b.com', subject = 'Hi', key = null 
   return toDraft({ account_id: sender.id, domain_id: null }, email, request, world.config.SIMULATOR_DOMAIN)
 }
 
-/** An account that may send so many emails a day. */
+/** Creates an account that may send `emails_per_day`. */
 async function newLimitedAccount(emails_per_day: number): Promise<TestAccount> {
   const limited = await newAccount(world)
   const plan = `plan ${uuid()}`
@@ -34,7 +34,7 @@ async function newLimitedAccount(emails_per_day: number): Promise<TestAccount> {
   return limited
 }
 
-/** Counts what is stored of an account's emails. `queued`: emails that jobs name. */
+/** Counts what is stored for an account's emails. `queued`: emails that jobs name. */
 async function countStored({ id }: TestAccount) {
   const { rows } = await pg.query(
     `SELECT (SELECT count(*)::int FROM emails WHERE account_id = $1) AS emails,
@@ -63,7 +63,7 @@ function counting(tx: Tx) {
   return { counted, tx: { ...tx, any } }
 }
 
-t.test('acceptEmails accepts 1,000 drafts in one statement, and each that it refuses has its fault', async t => {
+t.test('acceptEmails accepts 1,000 drafts in one statement, with a fault per refused one', async t => {
   const limited = await newLimitedAccount(998)
   await pg.query(
     `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'gone@b.com', 'manual')`,
@@ -101,7 +101,7 @@ t.test('acceptEmails accepts 1,000 drafts in one statement, and each that it ref
   t.strictSame(await countStored(limited), { emails: 998, deliveries: 998, keys: 1, debited: 998, queued: 998 })
 })
 
-t.test('acceptEmails leaves nothing when the transaction of its caller is rolled back', async t => {
+t.test('acceptEmails stores nothing if its caller rolls back', async t => {
   const limited = await newLimitedAccount(1_000)
   const drafts = Array.from({ length: 1_000 }, (_, n) => draft({ sender: limited, key: `key ${n}` }))
   const other = new Error('what the caller stores besides')
@@ -114,9 +114,9 @@ t.test('acceptEmails leaves nothing when the transaction of its caller is rolled
   t.strictSame(refusals(await acceptEmails(world.pool, drafts)), [], 'the same drafts may be accepted later')
 })
 
-t.test('two processes with the same keys in any order never deadlock, and make one email of each key', async t => {
+t.test('concurrent acceptEmails with the same keys never deadlock or duplicate emails', async t => {
   const idsOf = new Map<string, Set<string>>()
-  // A statement as it is, which nothing runs again: a deadlock would reject.
+  // Without retries: a deadlock would reject.
   const acceptShuffled = async (pool: typeof secondPool, keys: string[]) => {
     const shuffled = keys.toSorted(() => Math.random() - 0.5)
     const answers = await acceptEmails(
@@ -142,7 +142,7 @@ t.test('two processes with the same keys in any order never deadlock, and make o
   t.equal(rows[0].count, 2_000)
 })
 
-t.test('accept_emails explains a quota once for many emails', async t => {
+t.test('accept_emails calls explain_quota once for many emails', async t => {
   const limited = await newLimitedAccount(1)
   const drafts = Array.from({ length: 50 }, () => draft({ sender: limited }))
   const Calls = z.object({ calls: z.int() })
@@ -162,7 +162,7 @@ t.test('accept_emails explains a quota once for many emails', async t => {
   })
 })
 
-t.test('a draft that cannot be sent is refused in its own words, but replays what its key is bound to', async t => {
+t.test('a refused draft keeps its error, but replays a bound key', async t => {
   const key = uuid()
   const sender = await newAccount(world)
   const refused = { ...draft({ sender, key }), refusal: notFound('Template') }
@@ -176,7 +176,7 @@ t.test('a draft that cannot be sent is refused in its own words, but replays wha
   t.strictSame(await acceptEmails(world.pool, [again]), [{ ...first, replayed: true }])
 })
 
-t.test('a key that was used with another request is a fault of its draft alone', async t => {
+t.test('a key used with another request refuses only its own draft', async t => {
   const [key, sender] = [uuid(), await newAccount(world)]
   const [first] = await acceptEmails(world.pool, [draft({ sender, key })])
   const other = draft({ sender })

@@ -17,7 +17,7 @@ function draft(subject: string, key: string | null = uuid()): Draft {
   return toDraft({ account_id: account.id, domain_id: null }, email, request, world.config.SIMULATOR_DOMAIN)
 }
 
-/** Counts what is stored of these drafts: emails and deliveries by id, keys, and jobs that name one of them. */
+/** Counts what is stored for these drafts: emails and deliveries by id, keys, and jobs that name one of them. */
 async function stored(drafts: Draft[]) {
   const { rows } = await pg.query(
     `SELECT (SELECT count(*) FROM emails WHERE id = ANY ($1)) AS emails,
@@ -29,7 +29,7 @@ async function stored(drafts: Draft[]) {
   return rows[0]
 }
 
-/** Makes the statements that insert emails fail by turns, as a sequence counts them: it is not undone with them. */
+/** Makes INSERTs into emails fail with the next state each time. A sequence counts them, which no rollback undoes. */
 async function failByTurns(states: string[]): Promise<{ tries(): Promise<number> }> {
   await pg.query(`
     DROP SEQUENCE IF EXISTS tries;
@@ -50,7 +50,7 @@ async function failByTurns(states: string[]): Promise<{ tries(): Promise<number>
 const unavailable = { statusCode: 503, name: 'sending_service_unavailable', headers: { 'retry-after': '5' } }
 
 for (const state of ['40001', '40P01']) {
-  t.test(`a statement that Postgres undoes as ${state} is run again, whole`, async t => {
+  t.test(`a statement that fails with ${state} is retried as a whole`, async t => {
     const { tries } = await failByTurns([state, state])
     const drafts = [draft('one'), draft('two')]
     const accept = createAcceptEmail(world.pool)
@@ -62,7 +62,7 @@ for (const state of ['40001', '40P01']) {
     t.equal(await tries(), 3)
   })
 
-  t.test(`after the fourth ${state} the callers are told to come back, and nothing is stored`, async t => {
+  t.test(`the fourth ${state} responds 503 and stores nothing`, async t => {
     const { tries } = await failByTurns([state, state, state, state])
     const drafts = [draft('one'), draft('two')]
     const accept = createAcceptEmail(world.pool)
@@ -73,7 +73,7 @@ for (const state of ['40001', '40P01']) {
   })
 }
 
-t.test('one that Postgres refuses fails alone among fifty', async t => {
+t.test('one email that Postgres refuses fails alone among fifty', async t => {
   await failByTurns([])
   await pg.query(`
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'poison' USING ERRCODE = '22000'; END $$;
@@ -92,7 +92,7 @@ t.test('one that Postgres refuses fails alone among fifty', async t => {
   t.match(await stored([poison]), { emails: 0, deliveries: 0, keys: 0, jobs: 0 })
 })
 
-t.test('what was stored before a later part failed is told to be', async t => {
+t.test('emails stored before a later part failed are reported as stored', async t => {
   await failByTurns(['22000', 'NULL', '53100'])
   const drafts = [draft('one'), draft('two'), draft('three'), draft('four')]
   const outcomes = await Promise.allSettled(drafts.map(createAcceptEmail(world.pool)))

@@ -26,7 +26,7 @@ const api = await startApi(t, world, '')
 const account = await newListener(world)
 const HOUR = 3_600_000
 
-/** What every event of an email tells (contract 12.4). */
+/** Returns the data that every event of an email has (contract 12.4). */
 async function dataOf(id: string, more: object = {}) {
   const { message_id, created_at, from, to, subject } = await readEmail(world, account, id)
   return { email_id: id, message_id, created_at: created_at.toISOString(), from, to, subject, tags: {}, ...more }
@@ -40,7 +40,7 @@ async function claim(email_id: string): Promise<Record<string, ClaimedDelivery>>
 
 type Result = Omit<DeliveryResult, keyof ClaimedDelivery>
 
-/** Sends it as far as that each recipient has its result. */
+/** Settles the recipients of an email with the given results. */
 async function settle(email_id: string, results: Record<string, Result>): Promise<void> {
   const claimed = await claim(email_id)
   const all = Object.entries(results).map(([to, result]) => ({ ...(claimed[to] as ClaimedDelivery), ...result }))
@@ -49,7 +49,7 @@ async function settle(email_id: string, results: Record<string, Result>): Promis
 
 const bounce = describeBounce('550 5.1.1 No such user', { outcome: 'bounced', class: 'recipient' })
 
-t.test('an email is told of with all that a receiver may want to know it by', async t => {
+t.test('events of an email have its tags, headers, template and addresses', async t => {
   const fields = { name: 'hi', from: `Ann <ann@${account.domain}>`, subject: 'Hi', html: 'Hi', text: 'Hi' }
   const request = (path: string, body?: object) => api.request('POST', `/api${path}`, { key: account.key, body })
   const { id: template_id } = (await request('/templates', fields)).body
@@ -71,7 +71,7 @@ t.test('an email is told of with all that a receiver may want to know it by', as
   ])
 })
 
-t.test('each recipient has its own event, and the first that gets it makes it sent', async t => {
+t.test('each recipient has its own event; the first delivery also fires email.sent', async t => {
   const to = ['ok@y.com', 'slow@y.com', 'gone@y.com', 'never@y.com', 'list@y.com', 'doubt@y.com', 'spam@y.com']
   const id = await acceptEmail(world, account, { to })
   await settle(id, {
@@ -102,7 +102,7 @@ t.test('each recipient has its own event, and the first that gets it makes it se
   ])
 })
 
-t.test('what was given back, or is sent once more, is no news', async t => {
+t.test('a released or resumed delivery is not announced', async t => {
   const id = await acceptEmail(world, account)
   await settle(id, { 'x@y.com': { outcome: 'released', reason: 'The worker stopped.' } })
   const { 'x@y.com': doubtful } = (await claim(id)) as { 'x@y.com': ClaimedDelivery }
@@ -112,7 +112,7 @@ t.test('what was given back, or is sent once more, is no news', async t => {
   t.strictSame(await toldTypes(world, account.id), ['email.delivery_delayed'])
 })
 
-t.test('what is given up failed, and says why', async t => {
+t.test('email.failed of a given-up email has the reason', async t => {
   const id = await acceptEmail(world, account)
   await pool.pg.query(`UPDATE emails SET created_at = now() - interval '73 hours' WHERE id = $1`, [id])
   await settle(id, { 'x@y.com': { outcome: 'deferred', reason: 'Nobody answers.', delay: 60 } })
@@ -120,13 +120,13 @@ t.test('what is given up failed, and says why', async t => {
   t.match(await told(world, account.id), [{ type: 'email.failed', data: { failed: { reason } } }])
 })
 
-t.test('a bounce always says what it is, even when no more is known', async t => {
+t.test('email.bounced always has a bounce, even if undetermined', async t => {
   await settle(await acceptEmail(world, account), { 'x@y.com': { outcome: 'bounced', reason: 'No.' } })
   const undetermined = { type: 'Undetermined', subType: 'Undetermined', message: 'No.', diagnosticCode: [] }
   t.match(await told(world, account.id), [{ type: 'email.bounced', data: { bounce: undetermined } }])
 })
 
-t.test('the simulator is told of like the world', async t => {
+t.test('simulated emails fire the same events', async t => {
   const mailboxes = ['delivered', 'bounced', 'complained', 'suppressed', 'whoever']
   const at = (mailbox: string) => `${mailbox}@${world.config.SIMULATOR_DOMAIN}`
   const id = await acceptEmail(world, account, { to: mailboxes.map(at) })
@@ -149,7 +149,7 @@ t.test('the simulator is told of like the world', async t => {
   }
 })
 
-t.test('what comes back later is told of with the suppression that it brings', async t => {
+t.test('a later bounce or complaint fires its event and suppression.added', async t => {
   const report = async (outcome: 'bounced' | 'complained', state: 'delivered' | 'in_doubt') => {
     const id = await acceptEmail(world, account, { to: [`${outcome}.${state}@y.com`] })
     await settle(id, { [`${outcome}.${state}@y.com`]: { outcome: state, reason: 'No reply came.', delay: 900 } })
@@ -181,7 +181,7 @@ t.test('what comes back later is told of with the suppression that it brings', a
   t.strictSame(arrived.types, ['email.complained', 'email.sent', 'suppression.added'], 'it shows that it has arrived')
 })
 
-t.test('who is suppressed or reserved is told of when the email is accepted', async t => {
+t.test('suppressed and reserved recipients fire email.suppressed at acceptance', async t => {
   const row = { id: uuid(), address: 'no@y.com', reason: 'complaint', expires_at: null } as const
   await pool.transaction(tx => upsertSuppressions(tx, account.id, [row]))
   const id = await acceptEmail(world, account, { to: ['x@y.com', 'NO@y.com'], bcc: ['a@example.com'] })
@@ -202,7 +202,7 @@ t.test('who is suppressed or reserved is told of when the email is accepted', as
   t.match(await told(world, account.id), [{ data: { suppressed: { type: 'ReservedDomain', reason: 'reserved' } } }])
 })
 
-t.test('an email is told of when it is scheduled, scheduled anew, and canceled', async t => {
+t.test('scheduling, rescheduling and canceling an email fire events', async t => {
   const times = [1, 2].map(hours => new Date(Date.now() + hours * HOUR).toISOString()) as [string, string]
   const id = await acceptEmail(world, account, { scheduled_at: times[0], tags: [{ name: 'a', value: 'b' }] })
   const data = await dataOf(id, { tags: { a: 'b' } })
@@ -219,7 +219,7 @@ t.test('an email is told of when it is scheduled, scheduled anew, and canceled',
   t.strictSame(await told(world, account.id), [])
 })
 
-t.test('what does not happen is not told', async t => {
+t.test('a rolled back change is not announced', async t => {
   const email_id = await acceptEmail(world, account)
   const change = pool.transaction(async tx => {
     await announceEmails(tx, [{ account_id: account.id, email_id, type: 'canceled' }])
@@ -229,7 +229,7 @@ t.test('what does not happen is not told', async t => {
   t.strictSame(await told(world, account.id), [])
 })
 
-t.test('nothing is written that nobody listens to', async t => {
+t.test('no email event is stored without an enabled subscription to its type', async t => {
   const deaf = [
     await newAccount(world),
     await newListener(world, ['email.opened', 'domain.created']),
@@ -253,7 +253,7 @@ t.test('nothing is written that nobody listens to', async t => {
   t.strictSame(await told(world, account.id), [], 'nor by others')
 })
 
-t.test('a suppression is told of when it is added and taken back', async t => {
+t.test('suppression.added and suppression.removed fire once per change', async t => {
   const call = (method: string, path = '', body?: object) =>
     api.request(method, `/api/suppressions${path}`, { key: account.key, body })
   const { body: first } = await call('POST', '', { email: 'Ann@y.com', expires_at: '2099-01-01T00:00:00Z' })
@@ -280,7 +280,7 @@ t.test('a suppression is told of when it is added and taken back', async t => {
   t.equal(await removeExpiredSuppressions(pool, 10), 0)
 })
 
-t.test('emails of a batch are told of like any other', async t => {
+t.test('emails of a batch fire the same events', async t => {
   const worker = await startWorker(world)
   t.teardown(() => worker.stop())
   const email = { from: `hello@${account.domain}`, subject: 'Hi' }
@@ -291,7 +291,7 @@ t.test('emails of a batch are told of like any other', async t => {
   ]
   const answer = await api.request('POST', '/api/emails/batch', { key: account.key, body })
   const [first, second] = answer.body.data.map(({ id }) => id)
-  const events = await told(world, account.id) // of emails of other tests too, that the worker finds
+  const events = await told(world, account.id) // also of emails of other tests, which the worker finds
   const ours = events.filter(({ data }) => data.email_id === first || data.email_id === second)
   t.equal(ours.length, 3)
   t.match(ours, [

@@ -29,7 +29,7 @@ async function blocksOf(account: TestAccount) {
 const checkNow = (account: TestAccount) =>
   pool.pg.query('UPDATE email_block_checks SET check_at = now() WHERE account_id = $1', [account.id])
 
-/** The email again, under other ids. */
+/** Copies an email under other ids. */
 const copy = (id: string, ids: string[]) =>
   pool.pg.query(
     `INSERT INTO emails SELECT (jsonb_populate_record(e, jsonb_build_object('id', n.id))).*
@@ -40,7 +40,7 @@ const copy = (id: string, ids: string[]) =>
 const isGapless = (blocks: { above: string; upto: string }[]) =>
   blocks.slice(1).every((block, i) => block.above === blocks[i]?.upto)
 
-t.test('several processes that index at the same moment put every email into one block', async t => {
+t.test('concurrent indexers put every email into exactly one block', async t => {
   const account = await newAccount(world)
   const ids = await accept(account, 23)
   const counts = await Promise.all(Array.from({ length: 5 }, () => indexEmails(pool, OPTIONS)))
@@ -58,7 +58,7 @@ t.test('several processes that index at the same moment put every email into one
   t.strictSame(await find(account, 'secret'), ids)
 })
 
-t.test('young emails are left, for others may still come before them', async t => {
+t.test('young emails are not indexed yet, since older ids may still be committed', async t => {
   const account = await newAccount(world)
   const ids = await accept(account, 4)
   await indexEmails(pool, { ...OPTIONS, lag_seconds: 60 })
@@ -66,10 +66,10 @@ t.test('young emails are left, for others may still come before them', async t =
   t.strictSame(await find(account, 'secret'), ids)
 })
 
-t.test('an email that is committed after its block was made is found once the block is checked', async t => {
+t.test('an email committed after its block is found at the next check', async t => {
   const account = await newAccount(world)
   const [late = '', ...ids] = await accept(account, 9)
-  // Moved aside and back: the order of commits is not for the test to choose.
+  // The email is moved out and back, because a test cannot choose the order of commits.
   await pool.pg.query(`CREATE TABLE late AS SELECT * FROM emails WHERE id = '${late}'`)
   await pool.pg.query('DELETE FROM emails WHERE id = $1', [late])
   await indexEmails(pool, OPTIONS)
@@ -83,7 +83,7 @@ t.test('an email that is committed after its block was made is found once the bl
   t.strictSame(await find(account, 'secret'), [late, ...ids])
 })
 
-t.test('emails whose ids come from a clock that is years late are found, however many', async t => {
+t.test('emails with ids from a clock years late are indexed and found', async t => {
   const account = await newAccount(world)
   const ids = await accept(account, 4)
   await indexEmails(pool, OPTIONS)
@@ -102,7 +102,7 @@ t.test('emails whose ids come from a clock that is years late are found, however
   t.ok(isGapless(blocks))
 })
 
-t.test('a block is checked less and less often, but every day', async t => {
+t.test('a block is checked less and less often, at least daily', async t => {
   const account = await newAccount(world)
   await accept(account, 4)
   await indexEmails(pool, OPTIONS)
@@ -123,7 +123,7 @@ t.test('a block is checked less and less often, but every day', async t => {
   }
 })
 
-t.test('what is deleted is kept nowhere and hides nothing', async t => {
+t.test('deleted emails leave the index, and the others are still found', async t => {
   const account = await newAccount(world)
   const ids = await accept(account, 14)
   await indexEmails(pool, OPTIONS)
@@ -151,7 +151,7 @@ t.test('what is deleted is kept nowhere and hides nothing', async t => {
   t.strictSame(await blocksOf(account), [])
 })
 
-t.test('the indexer goes on by itself until it is stopped', async t => {
+t.test('the indexer runs until it is stopped', async t => {
   const account = await newAccount(world)
   const [id] = await accept(account, 1)
   const old = Array.from({ length: 64 }, () => uuid({ msecs: Date.now() - 60_000 }))

@@ -23,30 +23,27 @@ t.beforeEach(async () => {
   await query('TRUNCATE emails, graphile_worker._private_jobs CASCADE')
 })
 
-t.test(
-  'while the platform is paused nothing is claimed, and within a second of its end everything is sent',
-  async t => {
-    const account = await newAccount(world)
-    const inbox = await startInbox(t)
-    const { sender } = openWork(t, world, inbox.url)
-    const id = await acceptEmail(world, account)
-    await pausePlatform(pool, null)
-    t.strictSame(await claim(), [])
-    t.strictSame(await claim(125, [id]), [])
-    sender.start()
-    const waits = {
-      status: 'queued',
-      queue: [{ state: 'queued', attempts: 0, reason: 'Sending is paused on this server.' }],
-    }
-    t.match(await readEmail(world, account, id), waits)
+t.test('a paused platform claims nothing, and sends after it is resumed', async t => {
+  const account = await newAccount(world)
+  const inbox = await startInbox(t)
+  const { sender } = openWork(t, world, inbox.url)
+  const id = await acceptEmail(world, account)
+  await pausePlatform(pool, null)
+  t.strictSame(await claim(), [])
+  t.strictSame(await claim(125, [id]), [])
+  sender.start()
+  const waits = {
+    status: 'queued',
+    queue: [{ state: 'queued', attempts: 0, reason: 'Sending is paused on this server.' }],
+  }
+  t.match(await readEmail(world, account, id), waits)
 
-    await resumePlatform(pool)
-    await inbox.waitFor(1)
-  },
-)
+  await resumePlatform(pool)
+  await inbox.waitFor(1)
+})
 
 for (const what of ['account', 'domain'] as const) {
-  t.test(`mail of a paused ${what} waits where no claim reads it, and is sent after its end`, async t => {
+  t.test(`mail of a paused ${what} is not claimed, and is sent afterwards`, async t => {
     const account = await newAccount(world)
     const party = { account_id: account.id, domain_id: what === 'domain' ? account.domain_id : null }
     const inbox = await startInbox(t)
@@ -72,7 +69,7 @@ for (const what of ['account', 'domain'] as const) {
   })
 }
 
-t.test('what is not due yet goes on as it was, and what waits can be canceled', async t => {
+t.test('a pause leaves mail that is not due as it was', async t => {
   const account = await newAccount(world)
   const [first, second] = [await acceptEmail(world, account), await schedule(account)]
   await query(
@@ -91,7 +88,7 @@ t.test('what is not due yet goes on as it was, and what waits can be canceled', 
   shows(t, await readEmail(world, account, second), { status: 'canceled' })
 })
 
-t.test('a large backlog of one that is paused holds up nobody behind it', async t => {
+t.test('a large backlog of a paused account does not block others', async t => {
   const [paused, account] = [await newAccount(world), await newAccount(world)]
   await acceptEmail(world, paused)
   await query(`INSERT INTO deliveries (account_id, id, email_id, recipient, destination, state, next_at)
@@ -109,7 +106,7 @@ t.test('a large backlog of one that is paused holds up nobody behind it', async 
   t.equal((await claim()).length, 125, 'as much as asked for')
 })
 
-t.test('two workers that claim at the same moment put off each delivery without waiting for another', async t => {
+t.test('concurrent claims skip paused mail and claim each delivery once', async t => {
   const [paused, account] = [await newAccount(world), await newAccount(world)]
   for (let n = 0; n < 40; n++) await acceptEmail(world, n % 2 ? account : paused, { to: people(20) })
   await pause(whole(paused))
@@ -121,7 +118,7 @@ t.test('two workers that claim at the same moment put off each delivery without 
   t.strictSame([...new Set(claimed.map(({ account_id }) => account_id))], [account.id])
 })
 
-t.test('an end of one pause releases nothing of another', async t => {
+t.test('resuming an account does not release mail of its paused domain', async t => {
   const account = await newAccount(world)
   const id = await acceptEmail(world, account)
   const domain = { account_id: account.id, domain_id: account.domain_id }
@@ -137,7 +134,7 @@ t.test('an end of one pause releases nothing of another', async t => {
   t.match(await claim(), [{ email_id: id }])
 })
 
-t.test('the 72 hours after which an email is given up begin with the end of a pause', async t => {
+t.test('the 72 hours until giving up begin anew after a pause', async t => {
   const account = await newAccount(world)
   await acceptEmail(world, account)
   await query(`UPDATE emails SET created_at = now() - interval '100 hours'`)

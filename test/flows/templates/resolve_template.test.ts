@@ -20,7 +20,7 @@ const readHtml = () => Promise.reject(new Error('no html is long'))
 const emailOf = (template_id: string) =>
   NewEmail.parse({ from: 'a@b.com', to: 'c@d.com', template_id, variables: { a: 'x' } })
 
-t.test('what one request sends has a length together', async t => {
+t.test('the rendered templates of one request have a total length limit', async t => {
   const [long, short] = [await make('x'.repeat(4_000_000)), await make('x')]
   const emails = [...Array(16).fill(long), short].map(emailOf)
   const results = await resolveTemplates(world.pool, account.id, emails, readHtml)
@@ -30,7 +30,7 @@ t.test('what one request sends has a length together', async t => {
   )
 })
 
-t.test('others are served while a request with many long templates is rendered', async t => {
+t.test('rendering many long templates does not block the event loop', async t => {
   const id = await make('{{a}}'.repeat(20_000))
   let turns = 0
   let isDone = false
@@ -49,7 +49,7 @@ t.test('others are served while a request with many long templates is rendered',
   t.ok(turns > 2, `${turns} turns`)
 })
 
-t.test('no query is made when no template is named', async t => {
+t.test('resolveTemplates makes no query without templates', async t => {
   const nothing = { any: () => t.fail('a query') } as never
   const email = { from: 'a@b.com', to: 'c@d.com', subject: '{{a}}' }
   const emails = [{}, { variables: { a: 1 } }].map(fields => NewEmail.parse({ ...email, ...fields }))

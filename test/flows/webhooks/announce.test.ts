@@ -12,7 +12,7 @@ const { pool } = world
 
 const Counts = z.object({ lookups: z.int(), times: z.int(), jobs: z.int() })
 
-/** Runs in a transaction and counts what it does: statements, look-ups of webhooks, calls of iso_time, jobs. */
+/** Runs in a transaction; returns how many statements, look-ups of webhooks, calls of iso_time and jobs it made. */
 async function counted(run: (tx: Tx) => Promise<unknown>) {
   return pool.transaction(async given => {
     await given.run(sql.unsafe`SET LOCAL track_functions = 'all'`)
@@ -47,7 +47,7 @@ async function counted(run: (tx: Tx) => Promise<unknown>) {
   })
 }
 
-/** As an import would, whose rows are the numbers. */
+/** Announces one event per number, like an import its rows. */
 function announceRows(tx: Tx, { id }: TestAccount): Promise<unknown> {
   return tx.run(sql.unsafe`
     SELECT announce(ARRAY(
@@ -73,16 +73,16 @@ async function tellsAll(t: Test, account: TestAccount): Promise<void> {
   )
 }
 
-t.test('SQL announces 1,000 rows of an account in one statement and one look-up, in their order', async t => {
+t.test('SQL announces 1,000 rows in order, by one statement and one look-up', async t => {
   const account = await newListener(world, ['domain.updated'])
   await subscribe(world, account.id, ['email.sent'])
   const counts = await counted(tx => announceRows(tx, account))
-  // One for the event, one in its data.
+  // One call for the event, one for its data.
   t.strictSame(counts, { statements: 1, lookups: 1, times: 2 * COUNT, jobs: 1 })
   await tellsAll(t, account)
 })
 
-t.test('SQL builds no event of an account where nobody listens to its type', async t => {
+t.test('SQL builds no event without a subscription to its type', async t => {
   for (const account of [await newAccount(world), await newListener(world, ['email.sent'])]) {
     const counts = await counted(tx => announceRows(tx, account))
     t.strictSame(counts, { statements: 1, lookups: 1, times: 0, jobs: 0 })
@@ -90,7 +90,7 @@ t.test('SQL builds no event of an account where nobody listens to its type', asy
   }
 })
 
-t.test('Node announces 1,000 events of an account in two statements and one look-up, in their order', async t => {
+t.test('Node announces 1,000 events in order, by two statements and one look-up', async t => {
   const account = await newListener(world, ['domain.updated'])
   await subscribe(world, account.id, ['email.sent'])
   const counts = await counted(tx => announce(tx, happeningsOf(account)))
@@ -98,7 +98,7 @@ t.test('Node announces 1,000 events of an account in two statements and one look
   await tellsAll(t, account)
 })
 
-t.test('Node builds no event where nobody listens, and each for the account that does', async t => {
+t.test('Node builds events only for accounts with a subscription', async t => {
   const [quiet, heard] = [await newAccount(world), await newListener(world, ['domain.updated'])]
   let built = 0
   const mixed = [quiet, heard].flatMap(account =>

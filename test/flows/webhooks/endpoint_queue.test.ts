@@ -4,7 +4,7 @@ import { type EndpointDeps, EndpointQueue } from '#flows/webhooks/endpoint_queue
 import type { Attempt } from '#lib/webhooks/post_event.ts'
 import type { DueEvent } from '#sql/webhooks/due_events.ts'
 
-/** A queue of events, read, posted and settled as told. */
+/** Creates a queue of `count` due events; `deps` replaces its functions. */
 function setup(count: number, deps: Partial<EndpointDeps> = {}, recent_results = '') {
   const due = new Set(Array.from({ length: count }, (_, n) => String(n)))
   const posted: string[] = []
@@ -51,7 +51,7 @@ t.test('each event is sent once, two at a time, until none is left', async t => 
   t.equal(most(), 2)
 })
 
-t.test('events that come meanwhile are sent too', async t => {
+t.test('events that become due during a run are sent too', async t => {
   const { queue, due, posted } = setup(3, {
     async post({ event_id }) {
       if (Number(event_id) < 100) due.add(String(Number(event_id) + 3))
@@ -62,7 +62,7 @@ t.test('events that come meanwhile are sent too', async t => {
   t.equal(posted.length, 103)
 })
 
-t.test('few are read until the endpoint has taken one, and when it fails', async t => {
+t.test('ten events are read at first and after a failure, else 100', async t => {
   const limits: number[] = []
   const fails = new Set(['5', '6'])
   const { queue, due } = setup(40, {
@@ -81,7 +81,7 @@ t.test('few are read until the endpoint has taken one, and when it fails', async
   t.strictSame([...new Set(limits)], [10, 100])
 })
 
-t.test('what was read slowly is sent all the same', async t => {
+t.test('events that were read slowly are still sent', async t => {
   const now = performance.now.bind(performance)
   let passed = 0
   t.intercept(performance, 'now', { value: () => now() + passed })
@@ -96,7 +96,7 @@ t.test('what was read slowly is sent all the same', async t => {
   t.equal(posted.length, 3)
 })
 
-t.test('one that is to rest gets one at a time, and the first failure ends it', async t => {
+t.test('a failing endpoint gets one event at a time, until another failure', async t => {
   const failing = setup(50, { post: async () => answer(500) }, 'fffff')
   await failing.queue.run()
   t.equal(failing.posted.length, 1)
@@ -106,7 +106,7 @@ t.test('one that is to rest gets one at a time, and the first failure ends it', 
   t.equal(recovered.most(), 2, 'two again once one has arrived')
 })
 
-t.test('five failures in a row, patience that is asked for, and an endpoint that is gone end it', async t => {
+t.test('five failures in a row, a Retry-After or a 410 end a run', async t => {
   for (const [status, patience, most] of [
     [500, 0, 6],
     [429, 10, 2],
@@ -119,7 +119,7 @@ t.test('five failures in a row, patience that is asked for, and an endpoint that
   }
 })
 
-t.test('five failures in a row do not end it where most attempts succeed', async t => {
+t.test('five failures in a row do not end a mostly successful run', async t => {
   const fails = (id: string) => Number(id) % 20 >= 14 // six in a row, of twenty
   const { queue, posted, most } = setup(200, { post: async ({ event_id }) => answer(fails(event_id) ? 500 : 200) })
   await queue.run()
@@ -127,14 +127,14 @@ t.test('five failures in a row do not end it where most attempts succeed', async
   t.equal(most(), 2)
 })
 
-t.test('a failure ends it where too many others fail', async t => {
+t.test('a failure ends a run if mayFail() returns false', async t => {
   const fails = async ({ event_id }: DueEvent) => answer(event_id === '20' ? 500 : 200)
   const { queue, posted } = setup(100, { post: fails, mayFail: () => false })
   await queue.run()
   t.ok(posted.length < 25, `${posted.length}`)
 })
 
-t.test('what fails ends it, once what is on its way is settled', async t => {
+t.test('an error ends a run after pending attempts are settled', async t => {
   const broken = new Error('broken')
   for (const throws of ['read', 'post', 'settle'] as const) {
     let calls = 0
@@ -162,7 +162,7 @@ t.test('what fails ends it, once what is on its way is settled', async t => {
   }
 })
 
-t.test('a stop waits for what is on its way and sends no more', async t => {
+t.test('stop() waits for pending attempts and sends no more', async t => {
   const { queue, posted, settled } = setup(50, { post: () => sleep(20).then(() => answer(200)) })
   const ended = queue.run()
   await sleep(10)

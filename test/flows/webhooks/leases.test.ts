@@ -22,7 +22,7 @@ const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hoo
 
 const subscribe = (name: string) => addEndpoint(world, hook, name)
 
-t.test('webhooks with due events are leased once, those that were served longest ago first', async t => {
+t.test('webhooks with due events are leased once, least recently served first', async t => {
   const lease = { owner: newId(), seconds: 60 }
   const names = ['late', 'early', 'never', 'arrived', 'later', 'resting', 'disabled', 'leased']
   const subscribed = await Promise.all(names.map(subscribe))
@@ -52,8 +52,8 @@ t.test('webhooks with due events are leased once, those that were served longest
   t.strictSame(await claim(10, null), [])
 })
 
-t.test('webhooks that fail never have the places of those that do not', async t => {
-  // Whoever hangs does so until the end of the test.
+t.test('failing webhooks never take the places of healthy ones', async t => {
+  // Requests that hang do so until the end of the test.
   const times = { ...HOOK_TIMES, attempt_ms: 60_000, drain_ms: 100 }
   const begins = await subscribe('begins')
   const failed = await Promise.all([1, 2, 3].map(n => subscribe(`failed${n}`)))
@@ -76,8 +76,8 @@ t.test('webhooks that fail never have the places of those that do not', async t 
   t.equal(reached(), 1)
 })
 
-t.test('endpoints that begin to hang at the same moment hold up nobody else', async t => {
-  // They hang until the end of the test, and have never failed before.
+t.test('endpoints that hang at the same moment do not block others', async t => {
+  // They hang until the end of the test and have not failed before.
   const times = { ...HOOK_TIMES, attempt_ms: 60_000, drain_ms: 100 }
   const hanging = await Promise.all(Array.from({ length: 24 }, (_, n) => subscribe(`hanging${n}`)))
   const healthy = await subscribe('sound')
@@ -93,7 +93,7 @@ t.test('endpoints that begin to hang at the same moment hold up nobody else', as
   await sender.stop()
 })
 
-t.test('webhooks whose endpoints are slow give up their places to those that wait', async t => {
+t.test('slow webhooks give their places to waiting ones', async t => {
   const slow = [await subscribe('slow1'), await subscribe('slow2')]
   const waits = await subscribe('waits')
   hook.answer(({ path }, response) => void setTimeout(() => response.end(), path.endsWith('waits') ? 0 : 20))
@@ -110,7 +110,7 @@ t.test('webhooks whose endpoints are slow give up their places to those that wai
   }
 })
 
-t.test('a lease that a failure left runs out, however busy the worker is with others', async t => {
+t.test('a lease left by an error expires while the worker is busy', async t => {
   const sender = startSender(t, world, { ...HOOK_TIMES, lease_seconds: 0.5, heartbeat_ms: 100, attempt_ms: 10_000 })
   const busy = await subscribe('busy')
   const broken = await subscribe('broken')
@@ -133,8 +133,8 @@ t.test('a lease that a failure left runs out, however busy the worker is with ot
   await sender.idle()
 })
 
-t.test('events that come while a worker gives up its lease are not left to lie', async t => {
-  // The answer of the release comes late: by then the job of the next event has claimed the webhook anew.
+t.test('events announced during the release of a lease are sent', async t => {
+  // The release returns late: by then the job of the next event has claimed the webhook again.
   const released = Promise.withResolvers<void>()
   let releases = 0
   const pool: Pool = {
@@ -160,7 +160,7 @@ t.test('events that come while a worker gives up its lease are not left to lie',
   t.equal((await readWebhook(world, id)).lease_owner, null)
 })
 
-t.test('a stop waits for answers, and another worker goes on at once', async t => {
+t.test('a stop waits for responses, and another worker continues at once', async t => {
   const times = { ...HOOK_TIMES, lease_seconds: 60 }
   const first = startSender(t, world, times)
   const { account_id, id, posted } = await subscribe('stop')
@@ -177,7 +177,7 @@ t.test('a stop waits for answers, and another worker goes on at once', async t =
   t.equal(posted().length, 100, 'none of them twice')
 })
 
-t.test('a stop breaks off what takes longer than it waits, which is no attempt', async t => {
+t.test('a stop aborts a request that exceeds the drain, without an attempt', async t => {
   const times = { ...HOOK_TIMES, lease_seconds: 60, attempt_ms: 60_000, drain_ms: 100 }
   const first = startSender(t, world, times)
   const { account_id, id, posted } = await subscribe('slow')
@@ -192,7 +192,7 @@ t.test('a stop breaks off what takes longer than it waits, which is no attempt',
   t.equal(posted().length, 2)
 })
 
-t.test('while the database is away nothing is lost, and what it did not confirm is counted once', async t => {
+t.test('no event is lost or counted twice while the database is away', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
   t.teardown(() => Promise.all([pool.end(), proxy.close()]))
@@ -217,7 +217,7 @@ t.test('while the database is away nothing is lost, and what it did not confirm 
   t.equal(posted().length, 151, 'each once')
 })
 
-t.test('large events are read a few at a time, however many are due, and all are sent', async t => {
+t.test('large events are read a few at a time, and all are sent', async t => {
   const { account_id, id, posted } = await subscribe('large')
   hook.answer(200)
   await announce(world, account_id, 6, { text: 'x'.repeat(300_000) })

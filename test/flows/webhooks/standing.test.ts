@@ -6,7 +6,7 @@ import { openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const { pg } = world.pool
 
-t.test('an endpoint rests when nearly all of its last attempts failed', t => {
+t.test('isToRest() is true if nearly all of the last attempts failed', t => {
   for (const [results, expected] of [
     ['ffff', false],
     ['fffff', true],
@@ -23,7 +23,7 @@ t.test('an endpoint rests when nearly all of its last attempts failed', t => {
   t.end()
 })
 
-t.test('the worker and Postgres judge every row of results alike', async t => {
+t.test('the worker and Postgres judge the results of attempts alike', async t => {
   const results = fc.array(fc.constantFrom('s', 'f', 'f', 'f', 'h', 'h') as fc.Arbitrary<'s' | 'f' | 'h'>, {
     maxLength: 60,
   })
