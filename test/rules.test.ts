@@ -12,6 +12,7 @@ import {
   findRoomFaults,
   type Tree,
 } from '#test/support/house_rules.ts'
+import { findLooseMatches } from '#test/support/loose_matches.ts'
 import { ROOT } from '#test/support/root.ts'
 import { listFiles } from '#test/support/together.ts'
 import { findUnusedExports } from '#test/support/unused_exports.ts'
@@ -84,6 +85,7 @@ t.test('every export is imported somewhere', async t =>
   ),
 )
 t.test('tests poll by waitUntil', async t => check(t, findPolls(tests)))
+t.test('tests compare lists and statuses exactly', async t => check(t, findLooseMatches(tests)))
 t.test('folders hold few files', async t => check(t, findFullFolders(rooms, MAX_FOLDER), FULL_FOLDERS))
 
 const keysOf = (faults: Fault[]) => faults.map(({ key }) => key)
@@ -153,6 +155,17 @@ t.test('a loop that polls is found', async t => {
   t.strictSame(faultsOf('while (count < 2) await new Promise(resolve => setTimeout(resolve, 5))'), ['test/a.ts'])
   t.strictSame(faultsOf('  for (const limit = now() + MS; now() < limit; await sleep(50)) {'), ['test/a.ts'])
   t.strictSame(faultsOf('while (wanted.length > 0) await send(wanted.pop())\nawait sleep(5)'), [])
+})
+
+t.test('a match that cannot fail is found', async t => {
+  const countOf = (...calls: string[]) =>
+    findLooseMatches(tree({ 'test/a.ts': calls.map(call => `t.${'match'}(${call})`).join('\n') })).length
+  t.equal(countOf('body, { data: [] }', 'await list(), [{ id }]'), 2)
+  t.equal(countOf("await read(id), {\n  status: 'verified',\n}", 'a, { ...b, data: [...c] }'), 2)
+  t.equal(
+    countOf("body.data[0], { name: /^[a-z]/, text: ': [', id }", '[a], /^(?:[A-Z][a-z]+)+$/', "a('status: 1'), b"),
+    0,
+  )
 })
 
 t.test('an export that no other file imports is found', async t => {

@@ -20,6 +20,9 @@ function textOf(value: unknown): unknown {
 t.test('shows takes a part of an object, and the whole of a list or a string', async t => {
   t.ok(passes({ a: 1, b: [{ c: 'x', d: 2 }] }, { b: [{ c: 'x' }] }))
   t.ok(passes({ reason: 'it failed', at: new Date() }, { reason: /failed/, at: Date }))
+  t.ok(passes({ b: [1, 2] }, { b: { length: 2 } }))
+  t.notOk(passes({ b: [1, 2] }, { b: { length: 1 } }), 'a list of another length')
+  t.notOk(passes({ b: [1, 2] }, { b: {} }), 'a list where an object should be')
   t.notOk(passes({ b: [{ c: 'x' }, { c: 'x' }] }, { b: [{ c: 'x' }] }), 'a list that is longer')
   t.notOk(passes({ b: [1] }, { b: [] }), 'a list that should be empty')
   t.notOk(passes({ status: 'partially_verified' }, { status: 'verified' }), 'a part of a string')

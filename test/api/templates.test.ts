@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { startApi } from '#test/support/api.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -59,7 +60,7 @@ t.test('POST /templates stores a draft and returns the record of GET', async t =
   t.match({ id, current_version_id, created_at, updated_at }, { id: /-7/, current_version_id: /-7/ })
   for (const time of [created_at, updated_at]) t.match(time, isoDate)
   const times = { id: /-7/, created_at: isoDate, updated_at: isoDate }
-  t.match(variables, [
+  shows(t, variables, [
     { ...times, key: 'first_name', type: 'string', fallback_value: 'you' },
     { ...times, key: 'n', type: 'number', fallback_value: null },
   ])
@@ -76,7 +77,8 @@ t.test('omitted fields are empty, and omitted variables come from the placeholde
   const derived = await read(
     await create({ subject: '{{a}}', html: '{{b|1}}{{{a}}}{{EMAIL}}{{poll}}', text: '{{ c }}' }),
   )
-  t.match(
+  shows(
+    t,
     derived.variables,
     ['a', 'b', 'c'].map(key => ({ key, type: 'string', fallback_value: null })),
   )
@@ -85,7 +87,7 @@ t.test('omitted fields are empty, and omitted variables come from the placeholde
   await patch(none, { from: 'a@b.com', name: 'None' })
   t.strictSame((await read(none)).variables, [])
   await patch(none, { text: '' })
-  t.match((await read(none)).variables, [{ key: 'a' }], 'derived again when the text is written anew')
+  shows(t, (await read(none)).variables, [{ key: 'a' }], 'derived again when the text is written anew')
 })
 
 t.test('`reply_to` accepts the string that GET returns', async t => {
@@ -159,7 +161,7 @@ t.test('PATCH /templates/:id changes the given fields and keeps the version of a
     from: before.from,
     html: before.html,
   })
-  t.match(after, { current_version_id: before.current_version_id, status: 'draft', has_unpublished_versions: true })
+  shows(t, after, { current_version_id: before.current_version_id, status: 'draft', has_unpublished_versions: true })
   t.ok(String(updated_at) > String(before.updated_at))
   t.strictSame(variables.slice(0, 2), before.variables, 'those that were declared are kept')
   t.match(variables[2], { key: 'who', type: 'string' })
@@ -193,7 +195,7 @@ t.test('POST /templates/:id/publish publishes the newest version; a later change
   const { status, body } = await publish('news')
   t.strictSame([status, body], [200, { object: 'template', id, current_version_id, status: 'published' }])
   const published = await read(id)
-  t.match(published, {
+  shows(t, published, {
     status: 'published',
     published_at: isoDate,
     has_unpublished_versions: false,
@@ -207,14 +209,14 @@ t.test('POST /templates/:id/publish publishes the newest version; a later change
 
   await patch(id, { subject: 'Two' })
   const draft = await read(id)
-  t.match(draft, { status: 'published', subject: 'Two', has_unpublished_versions: true })
+  shows(t, draft, { status: 'published', subject: 'Two', has_unpublished_versions: true })
   t.match(draft, { published_at: published.published_at, html: published.html })
   t.not(draft.current_version_id, current_version_id)
   await patch(id, { subject: 'Three' })
   t.match(await read(id), { subject: 'Three', current_version_id: draft.current_version_id })
 
   t.match((await publish(id)).body, { current_version_id: draft.current_version_id })
-  t.match(await read(id), { status: 'published', has_unpublished_versions: false, subject: 'Three' })
+  shows(t, await read(id), { status: 'published', has_unpublished_versions: false, subject: 'Three' })
 })
 
 t.test('concurrent changes all apply, to one new version', async t => {
@@ -231,7 +233,7 @@ t.test('a concurrent change and publish both succeed', async t => {
   const id = await create()
   for (let n = 1; n <= 10; n++) {
     const [changed, published] = await Promise.all([patch(id, { text: `${n}` }), publish(id)])
-    t.match([changed, published], [{ status: 200 }, { status: 200, body: { current_version_id: /-7/ } }])
+    shows(t, [changed, published], [{ status: 200 }, { status: 200, body: { current_version_id: /-7/ } }])
     t.match(await read(id), { text: `${n}` })
   }
 })
@@ -244,7 +246,7 @@ t.test('duplicate makes a draft of the newest version', async t => {
   t.equal(status, 201)
   const [copy, original] = [body as unknown as Template, await read(id)]
   t.strictSame(copy, await read(body.id))
-  t.match(copy, { name: 'Copy of Welcome', alias: null, status: 'draft', published_at: null, subject: 'Newest' })
+  shows(t, copy, { name: 'Copy of Welcome', alias: null, status: 'draft', published_at: null, subject: 'Newest' })
   const { html, text, from, reply_to } = original
   t.match(copy, { html, text, from, reply_to })
   const keys = ({ variables }: Template) => variables.map(({ key }) => key)
@@ -335,7 +337,7 @@ t.test('a placeholder in `from` or `reply_to` is refused', async t => {
     status: 422,
     body: { name: 'validation_error', message: /^`from` must not have placeholders: / },
   })
-  t.match(await read(id), { status: 'draft' })
+  shows(t, await read(id), { status: 'draft' })
   await patch(id, { from: 'hi@acme.com' })
   t.match(await publish(id), { status: 200 })
 })

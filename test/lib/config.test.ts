@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { ConfigError, Environment, readConfig } from '#lib/config.ts'
 import { defaultTransport, relayUrls } from '#lib/delivery/relay_urls.ts'
+import { shows } from '#test/support/shows.ts'
 
 const SECRET_KEY = 'x'.repeat(32)
 
@@ -104,19 +105,19 @@ t.test('each wrong value is named', async t => {
     RAW_RETENTION_DAYS: ['-1', '3651', '30d'],
     LOG_LEVEL: ['verbose', 'INFO'],
   })) {
-    for (const value of values) t.match(refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)
+    for (const value of values) shows(t, refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)
   }
 })
 
 t.test('a wrong transport is told what it may be', async t => {
-  t.match(refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [
+  shows(t, refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [
     /^MAIL_TRANSPORT: must be capture, direct, relay, smtp:.* or smtps:/,
   ])
 })
 
 t.test('relays are listed in one place', async t => {
-  t.match(refusal({ MAIL_TRANSPORT: 'relay' }), [/^RELAY_URL: required/])
-  t.match(refusal({ MAIL_TRANSPORT: 'smtp://a.com', RELAY_URL: 'smtp://b.com' }), [/^RELAY_URL: MAIL_TRANSPORT lists/])
+  shows(t, refusal({ MAIL_TRANSPORT: 'relay' }), [/^RELAY_URL: required/])
+  shows(t, refusal({ MAIL_TRANSPORT: 'smtp://a.com', RELAY_URL: 'smtp://b.com' }), [/^RELAY_URL: MAIL_TRANSPORT lists/])
 })
 
 t.test('every wrong value is named at once, one line each', async t => {
@@ -139,7 +140,7 @@ t.test('no secret stands in the refusal', async t => {
 })
 
 t.test('a database of the operator’s own needs a secret of the operator’s own', async t => {
-  t.match(refusal({ DATABASE_URL: 'postgres://localhost/x' }), [/^SECRET_KEY: required with DATABASE_URL/])
+  shows(t, refusal({ DATABASE_URL: 'postgres://localhost/x' }), [/^SECRET_KEY: required with DATABASE_URL/])
 })
 
 t.test('.env.example has every key, and its values are the defaults', async t => {

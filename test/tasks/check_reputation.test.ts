@@ -6,6 +6,7 @@ import { insertDomain } from '#sql/domains/domains.ts'
 import { listPaused, resumeParty } from '#sql/safety/pauses.ts'
 import { check_reputation } from '#tasks/check_reputation.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { PAUSE_BOUNCE_RATE: '10', PAUSE_COMPLAINT_RATE: '0.5' })
@@ -63,7 +64,7 @@ t.test('an account that is over the rate of bounces is paused, and one below it 
   t.strictSame(await pausedOf(good), [])
   t.strictSame(await pausedOf(small), [], 'too few to tell')
   const reason = '21 of the last 200 recipients bounced.'
-  t.match(await pausedOf(bad), [{ domain: null, paused_by: 'bounces', pause_reason: reason }])
+  shows(t, await pausedOf(bad), [{ domain: null, paused_by: 'bounces', pause_reason: reason }])
   await t.rejects(acceptEmail(world, bad), { name: 'reputation_paused' })
 })
 
@@ -75,7 +76,7 @@ t.test('complaints count by a rate of their own', async t => {
   await send(account, { complained: 1 })
   await check()
   const reason = '2 of the last 201 recipients complained.'
-  t.match(await pausedOf(account), [{ paused_by: 'complaints', pause_reason: reason }])
+  shows(t, await pausedOf(account), [{ paused_by: 'complaints', pause_reason: reason }])
 })
 
 t.test('a domain alone is paused while its account as a whole is not over the rate', async t => {
@@ -84,7 +85,7 @@ t.test('a domain alone is paused while its account as a whole is not over the ra
   await send(account, { delivered: 400 })
   await send(other, { delivered: 160, bounced: 40 })
   await check()
-  t.match(await pausedOf(account), [{ domain: other.domain, paused_by: 'bounces' }])
+  shows(t, await pausedOf(account), [{ domain: other.domain, paused_by: 'bounces' }])
   t.equal((await pausedOf(account)).length, 1)
   await send(account, { delivered: 1, bounced: 40 })
   await check()
@@ -96,7 +97,7 @@ t.test('what was sent from a domain that was deleted counts for its account', as
   await send(account, { delivered: 150, bounced: 50 })
   await query('DELETE FROM domains WHERE id = $1', [account.domain_id])
   await check()
-  t.match(await pausedOf(account), [{ domain: null, paused_by: 'bounces' }])
+  shows(t, await pausedOf(account), [{ domain: null, paused_by: 'bounces' }])
 })
 
 t.test('what was sent before the operator’s resume is not held against it again', async t => {

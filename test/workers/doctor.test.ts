@@ -19,6 +19,7 @@ import { pauseParty } from '#sql/safety/pauses.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { ROOT } from '#test/support/root.ts'
 import { acceptEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 import { openPatient } from '#workers/doctor_database.ts'
 
@@ -102,7 +103,8 @@ t.test('a record that is not there is told as it is to be published', async t =>
   t.match((await ofDomain())[0], { level: 'warning', finding: /There is no such record/ })
   await pg.query("UPDATE domains SET verified_at = now(), status = 'verified' WHERE id = $1", [id])
   const missing = await ofDomain()
-  t.match(
+  shows(
+    t,
     missing.filter(({ level }) => level === 'problem').map(({ fix }) => fix),
     [
       /_domainkey\.doctor\.acme\.com\. IN TXT "v=DKIM1;.*" "/,
@@ -111,9 +113,9 @@ t.test('a record that is not there is told as it is to be published', async t =>
     ],
   )
   for (const { fix } of missing) publish(fix as string)
-  t.match(await ofDomain(), [{ level: 'ok', finding: /^It is verified, and its \d records are there\.$/ }])
+  shows(t, await ofDomain(), [{ level: 'ok', finding: /^It is verified, and its \d records are there\.$/ }])
   zone[`send.${name}`] = 'servfail'
-  t.match(await ofDomain(), [{ level: 'unknown' }, { level: 'unknown' }])
+  shows(t, await ofDomain(), [{ level: 'unknown' }, { level: 'unknown' }])
 
   await pg.query('UPDATE domains SET is_trusted = true WHERE id = $1', [account.domain_id])
   const trusted = (await examine(pool)).filter(({ check }) => check.startsWith(`domain ${account.domain} of`))
@@ -160,7 +162,7 @@ t.test('a database that is not migrated is asked no more than it knows', async t
   const fresh = await openWorld(t)
   await fresh.pool.pg.query("DELETE FROM migrations WHERE name = '0011_domains.sql'")
   const patient = await openPatient(fresh.config)
-  t.match(patient.findings, [
+  shows(t, patient.findings, [
     { level: 'problem', finding: 'The database lacks 1, from 0011_domains.sql on.', fix: /^npm run migrate/ },
   ])
   t.strictSame(

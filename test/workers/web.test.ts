@@ -5,6 +5,7 @@ import { killWeb } from '#test/faults/kill_web.ts'
 import { stopWeb, stopWebDuringUpload } from '#test/faults/stop_web.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
+import { shows } from '#test/support/shows.ts'
 
 t.test('a request whose process is killed around its commit can be repeated', async t => {
   passes(t, await killWeb(await openTestStage(t), { runs: 1 }))
@@ -57,7 +58,7 @@ t.test('a process that cannot start says why in one line and ends with 1', async
     wrong.map(async ([file, environment, line]) => {
       const child = stage.start(file, environment)
       const { code } = await child.ended
-      t.match({ code, lines: child.lines }, { code: 1, lines: [line] }, `${file} ${JSON.stringify(environment)}`)
+      shows(t, { code, lines: child.lines }, { code: 1, lines: [line] }, `${file} ${JSON.stringify(environment)}`)
       t.equal(child.lines.length, 1)
     }),
   )

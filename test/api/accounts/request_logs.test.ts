@@ -7,6 +7,7 @@ import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { readLogs } from '#test/support/request_log.ts'
+import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -76,7 +77,7 @@ t.test('GET /logs, invalid keys and paths outside the API are not logged', async
   for (const none of [null, 'mb_x', generateApiKey()]) await api.request('GET', '/api/emails', { key: none })
   await api.request('GET', '/api/logsx', { key })
   const logs = await readLogs(pool, account, 1)
-  t.match(logs, [{ endpoint: '/logsx' }])
+  shows(t, logs, [{ endpoint: '/logsx' }])
   const { rows } = await pool.pg.query(`SELECT FROM logs WHERE endpoint ILIKE '/logs%' AND method <> 'DELETE'`)
   t.equal(rows.length, 1)
 })
@@ -145,7 +146,8 @@ t.test('a log row that Postgres refuses is reported, and no other is lost', asyn
   await waitUntil(() => lines.length > 0, 'the process log is told')
   await pool.pg.query('ALTER TABLE logs DROP CONSTRAINT refuse')
   t.strictSame(logs.map(({ endpoint }) => endpoint).sort(), ['/a', '/b', '/c', '/d'])
-  t.match(
+  shows(
+    t,
     lines.map(line => JSON.parse(line)),
     [{ count: 1, msg: /missing in the log of requests/ }],
   )
@@ -175,5 +177,5 @@ t.test('LOG_RETENTION_DAYS=0 turns the request log off', async t => {
   t.match(await quiet.request('GET', '/api/emails?limit=1'), { status: 200 })
   await api.request('GET', '/api/emails', { key: account.key })
   t.equal((await readLogs(pool, account, 1)).length, 1)
-  t.match(await quiet.request('GET', '/api/logs'), { status: 200, body: { data: [{ endpoint: '/emails' }] } })
+  shows(t, await quiet.request('GET', '/api/logs'), { status: 200, body: { data: [{ endpoint: '/emails' }] } })
 })

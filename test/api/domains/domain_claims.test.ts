@@ -122,7 +122,7 @@ t.test('a proven claim takes over an unused name, with new DKIM keys', async t =
 
   prove(claimed)
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'completed', blocked_reason: null })
+  shows(t, await read(claimant, claimed), { status: 'completed', blocked_reason: null })
   t.equal(await statusOf(owner, owner.domain_id), 'failed')
   t.equal(await statusOf(claimant, claimed.domain_id), 'pending')
   const keys = await query('SELECT selector FROM dkim_keys WHERE domain_id = $1 ORDER BY 1', [claimed.domain_id])
@@ -137,7 +137,9 @@ t.test('a proven claim takes over an unused name, with new DKIM keys', async t =
   t.equal(await statusOf(claimant, claimed.domain_id), 'verified')
   await acceptEmail(world, { ...claimant, domain: owner.domain })
   await t.rejects(acceptEmail(world, owner))
-  t.match(await call(claimant, 'POST', `/domains/${claimed.domain_id}/claim/verify`), { body: { status: 'completed' } })
+  shows(t, await call(claimant, 'POST', `/domains/${claimed.domain_id}/claim/verify`), {
+    body: { status: 'completed' },
+  })
 })
 
 t.test('scheduled mail, recent mail and records of the owner block a claim', async t => {
@@ -169,12 +171,12 @@ t.test('a claim proven for 72 hours completes although the owner is active', asy
   await check(claimant, claimed)
   await move(claimed, 'proven_at', '71 hours 59 minutes')
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'blocked' })
+  shows(t, await read(claimant, claimed), { status: 'blocked' })
 
   await move(claimed, 'proven_at', '72 hours')
   zone[owner.domain] = 'silent'
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'blocked' }, 'nobody can say')
+  shows(t, await read(claimant, claimed), { status: 'blocked' }, 'nobody can say')
   zone[owner.domain] = { TXT: ['other'] }
   await check(claimant, claimed)
   shows(t, await read(claimant, claimed), { status: 'pending', blocked_reason: null }, 'its proof begins anew')
@@ -182,11 +184,11 @@ t.test('a claim proven for 72 hours completes although the owner is active', asy
 
   prove(claimed)
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'blocked' })
+  shows(t, await read(claimant, claimed), { status: 'blocked' })
   await move(claimed, 'proven_at', '72 hours')
   await publishOwner(owner)
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'completed' })
+  shows(t, await read(claimant, claimed), { status: 'completed' })
   t.equal(await statusOf(owner, owner.domain_id), 'failed')
 
   shows(t, await call(owner, 'POST', `/domains/${owner.domain_id}/verify`), { body: { status: 'pending' } })
@@ -199,10 +201,10 @@ t.test('a proven claim completes at once when the owner deletes the domain', asy
   await acceptEmail(world, owner)
   prove(claimed)
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
+  shows(t, await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
   await call(owner, 'DELETE', `/domains/${owner.domain_id}`)
   await check(claimant, claimed)
-  t.match(await read(claimant, claimed), { status: 'completed', blocked_reason: null })
+  shows(t, await read(claimant, claimed), { status: 'completed', blocked_reason: null })
   t.equal(await statusOf(claimant, claimed.domain_id), 'pending')
 })
 
@@ -214,7 +216,7 @@ t.test('an unproven claim expires; a proven one does not', async t => {
   t.not(again.body.id, claimed.id)
   await move(again.body, 'expires_at', '1 second')
   await check(claimant, again.body)
-  t.match(await read(claimant, again.body), { status: 'expired' })
+  shows(t, await read(claimant, again.body), { status: 'expired' })
 
   const { body: third } = await claim(claimant, owner.domain)
   prove(third)
@@ -222,7 +224,7 @@ t.test('an unproven claim expires; a proven one does not', async t => {
   await check(claimant, third)
   await move(third, 'expires_at', '1 second')
   await check(claimant, third)
-  t.match(await read(claimant, third), { status: 'blocked' })
+  shows(t, await read(claimant, third), { status: 'blocked' })
 })
 
 t.test('a claim is deleted with its domain', async t => {
@@ -267,6 +269,6 @@ t.test('a claim is blocked by mail that its owner is just sending', async t => {
     await untilBlocked(world)
   })
   await checking
-  t.match(await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
+  shows(t, await read(claimant, claimed), { status: 'blocked', blocked_reason: 'recent_owner_activity' })
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })

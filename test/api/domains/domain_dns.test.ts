@@ -63,11 +63,11 @@ t.test('GET /domains/mx-check returns the MX records of a name', async t => {
   const mine = { exchange: 'inbound.mail.server.com', priority: 10 }
   const head = { object: 'mx_check', name: 'ours.com' }
   t.strictSame(await check('OURS.com'), { ...head, has_mx: true, ours: true, records: [mine] } as never)
-  t.match(await check('both.com'), {
+  shows(t, await check('both.com'), {
     ...{ has_mx: true, ours: false },
     records: [{ exchange: 'a.google.com', priority: 10 }, mine, { exchange: 'mx2.google.com', priority: 20 }],
   })
-  t.match(await check('null.com'), { has_mx: false, ours: false, records: [{ exchange: '', priority: 0 }] })
+  shows(t, await check('null.com'), { has_mx: false, ours: false, records: [{ exchange: '', priority: 0 }] })
   shows(t, await check('bücher.com'), { name: 'xn--bcher-kva.com', has_mx: false, ours: false, records: [] })
   shows(t, await check('nobody.com'), { has_mx: false, ours: false, records: [] })
 })

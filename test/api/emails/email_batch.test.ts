@@ -81,7 +81,7 @@ t.test('a permissive batch sends valid emails and lists errors of the rest', asy
   const { status, body } = await send(items, permissive)
   t.equal(status, 200)
   t.equal(body.data.length, 2)
-  t.match(body, {
+  shows(t, body, {
     errors: [
       { index: 0, message: /^`emails\[0\]\.to` must be / },
       { index: 2, message: /^emails\[2\]: The not-mine.com domain/ },
@@ -166,7 +166,7 @@ t.test('batches of two accounts may use the same key', async t => {
   const headers = { 'idempotency-key': 'shared' }
   const mine = await send([email()], headers)
   const theirs = await send([email({ from: `ann@${other.domain}` })], headers, other.sending_key)
-  t.match([mine, theirs], [{ status: 200 }, { status: 200 }])
+  shows(t, [mine, theirs], [{ status: 200 }, { status: 200 }])
   t.not(mine.text, theirs.text)
 })
 
@@ -202,6 +202,6 @@ t.test('slices of a batch stay large despite one long email', async t => {
 t.test('an email of a batch can be scheduled and canceled', async t => {
   const { body } = await send([email({ scheduled_at: 'in 1 hour' }), email()])
   const [later] = body.data
-  t.match(await api.request('GET', `/api/emails/${later?.id}`), { body: { status: 'scheduled' } })
+  shows(t, await api.request('GET', `/api/emails/${later?.id}`), { body: { status: 'scheduled' } })
   t.match(await api.request('POST', `/api/emails/${later?.id}/cancel`), { status: 200 })
 })

@@ -66,7 +66,7 @@ t.test('fields that are omitted, null or empty are empty', async t => {
 
 t.test('a string is accepted in place of a list of one', async t => {
   const { body } = await send({ to: 'bob@b.com', cc: 'c@c.com', bcc: 'd@d.com', reply_to: 'e@e.com' })
-  t.match(await read(body.id), { to: ['bob@b.com'], cc: ['c@c.com'], bcc: ['d@d.com'], reply_to: ['e@e.com'] })
+  shows(t, await read(body.id), { to: ['bob@b.com'], cc: ['c@c.com'], bcc: ['d@d.com'], reply_to: ['e@e.com'] })
 })
 
 t.test('an email that is scheduled too far ahead is refused', async t => {

@@ -56,7 +56,7 @@ t.test('PATCH /emails/:id moves a scheduled email and its deliveries', async t =
   const id = await schedule()
   const scheduled_at = inMs(5 * HOUR)
   t.match(await patch(id, { scheduled_at }), { status: 200, body: { object: 'email', id, scheduled_at } })
-  t.match(await read(id), { status: 'scheduled', scheduled_at, queue: [{ next_attempt_at: scheduled_at }] })
+  shows(t, await read(id), { status: 'scheduled', scheduled_at, queue: [{ next_attempt_at: scheduled_at }] })
   t.match(await patch(id, { scheduled_at: 'in 3 hours' }), { status: 200 })
 })
 

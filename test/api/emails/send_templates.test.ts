@@ -66,7 +66,7 @@ t.test('fields of the email override the template, and are rendered too', async 
   const { id } = await make({ reply_to: 'help@a.com' })
   const own = { from: `Bob <bob@${account.domain}>`, subject: 'For {{name}}', reply_to: 'bob@a.com' }
   const email = await sent({ template_id: id, variables: { name: 'Ann' }, ...own, html: null, text: null })
-  t.match(email, { ...own, subject: 'For Ann', reply_to: ['bob@a.com'], html: '<p>Ann' })
+  shows(t, email, { ...own, subject: 'For Ann', reply_to: ['bob@a.com'], html: '<p>Ann' })
 })
 
 t.test('a template without text sends a text part derived from its html', async t => {
@@ -97,7 +97,7 @@ t.test('a scheduled email is rendered when it is accepted', async t => {
   const { id } = await make()
   const { body } = await send({ template_id: id, variables: { name: 'Ann' }, scheduled_at: 'in 2 hours' })
   await api.request('DELETE', `/api/templates/${id}`)
-  t.match(await read(body.id), { status: 'scheduled', subject: 'Hi Ann', template_id: id })
+  shows(t, await read(body.id), { status: 'scheduled', subject: 'Hi Ann', template_id: id })
 })
 
 t.test("a variable is the given value, its fallback, or the placeholder's fallback", async t => {
@@ -237,7 +237,7 @@ t.test('batches with templates', async t => {
     const { status, body } = await sendBatch(batch)
     t.equal(status, 200)
     const emails = await Promise.all(body.data.map(email => read(email.id)))
-    t.match(emails, [
+    shows(t, emails, [
       { subject: 'Hi Ann', template_id: id },
       { subject: '{{a}}', template_id: null },
       { subject: 'Hi Bob', template_id: id },
@@ -254,7 +254,7 @@ t.test('batches with templates', async t => {
     t.match(await sendBatch(batch), refused('not_found', /^emails\[1\]: Template not found$/, 404))
     const headers = { 'x-batch-validation': 'permissive', 'idempotency-key': 'batch' }
     const first = await sendBatch(batch, headers)
-    t.match(first, {
+    shows(t, first, {
       status: 200,
       body: {
         data: [{ id: /-7/ }],

@@ -137,7 +137,7 @@ t.test('a reply can be scheduled, and counts toward the quota', async t => {
     scheduled_at: 'in 2 hours',
     tags: [{ name: 'a', value: 'b' }],
   })
-  t.match(await emailOf(body), { status: 'scheduled', attachments: [{ filename: 'a.txt' }] })
+  shows(t, await emailOf(body), { status: 'scheduled', attachments: [{ filename: 'a.txt' }] })
   await world.pool.pg.query(`INSERT INTO plans VALUES ('none', 0)`)
   await world.pool.pg.query(`UPDATE accounts SET plan = 'none' WHERE id = $1`, [account.id])
   for (const [verb, fields] of [
@@ -161,7 +161,7 @@ t.test('a forward has the content and files of the original', async t => {
   const { status, body } = await ask(id, 'forward', { to: ['bob@y.com'] })
   t.strictSame([status, body], [200, { object: 'email', id: body.id }])
   t.strictSame((await world.pool.pg.query(blobs)).rows, before)
-  t.match(await emailOf(body), {
+  shows(t, await emailOf(body), {
     from: me,
     to: ['bob@y.com'],
     subject: 'News',
@@ -190,7 +190,7 @@ t.test('a forward with a note attaches the original, with safe line ends', async
   const smuggled = 'From: ann@y.com\r\nSubject: FW: x\r\n\r\na\rb\nc\r\n.\r\nMAIL FROM:<x@y.com>\r\n'
   const id = await receive(work, account, smuggled)
   const { body } = await ask(id, 'forward', { to: 'bob@y.com', passthrough: false, text: 'See below.' })
-  t.match(await emailOf(body), {
+  shows(t, await emailOf(body), {
     subject: 'FW: x',
     text: 'See below.',
     attachments: [{ filename: 'forwarded_message.eml' }],

@@ -98,14 +98,15 @@ t.test('GET /api-keys without a limit returns up to 1,000 keys', async t => {
     const { body } = await api.request('GET', `/api/api-keys${query}`, { key: other.key })
     return body as unknown as List
   }
-  t.match(await list(''), { has_more: false, data: [{ name: 'sending' }, { name: 'full' }] })
-  t.match(await list('?limit=1'), { has_more: true, data: [{ name: 'sending' }] })
+  shows(t, await list(''), { has_more: false, data: [{ name: 'sending' }, { name: 'full' }] })
+  shows(t, await list('?limit=1'), { has_more: true, data: [{ name: 'sending' }] })
   await world.pool.transaction(async tx => {
     const key = { account_id: other.id, permission: 'sending_access', domain_id: null, expires_at: null } as const
     for (let i = 0; i < 999; i++) await createApiKey(tx, world.secrets, { ...key, name: `key ${i}` })
   })
   const all = await list('')
-  t.match(all, { has_more: true, data: [{ name: 'key 998' }] })
+  shows(t, all, { has_more: true, data: { length: 1_000 } })
+  t.equal(all.data[0]?.name, 'key 998')
   t.equal(all.data.length, 1000)
-  t.match(await list(`?after=${all.data.at(-1)?.id}`), { has_more: false, data: [{ name: 'full' }] })
+  shows(t, await list(`?after=${all.data.at(-1)?.id}`), { has_more: false, data: [{ name: 'full' }] })
 })

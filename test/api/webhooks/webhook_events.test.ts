@@ -18,7 +18,7 @@ t.test('GET /webhooks/:id/events/:event_id shows an event from pending to succes
   hook.answer((_, response) => answer.resolve(() => response.writeHead(503).end('so busy \0')))
   const delivered = deliver(id)
   const respond = await answer.promise
-  t.match((await get(path)).body, { status: 'attempting' })
+  shows(t, (await get(path)).body, { status: 'attempting' })
   t.strictSame(await idsOf(`${id}/events?status=attempting`), [event])
   t.strictSame(await idsOf(`${id}/events?status=pending`), [])
   t.strictSame(await idsOf(`${other}/events?status=attempting`), [])
@@ -40,7 +40,7 @@ t.test('GET /webhooks/:id/events/:event_id shows an event from pending to succes
   t.strictSame((await get(`${id}/events/msg_${event}`)).body, body, 'by the webhook-id of its requests')
 
   const attempts = (await get(`${path}/attempts`)).body.data
-  t.match(attempts, [
+  shows(t, attempts, [
     { attempt: 2, http_status_code: 200, response: '', error: null },
     { attempt: 1, http_status_code: 503, response: 'so busy \uFFFD', error: 'The endpoint answered 503.' },
   ])

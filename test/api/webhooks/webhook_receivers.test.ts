@@ -59,7 +59,7 @@ t.test('the `resend` package manages webhooks unmodified', async t => {
   const { id, signing_secret } = must(await webhooks.create({ endpoint, events: ['email.sent'] }))
   t.match(signing_secret, /^whsec_/)
   shows(t, must(await webhooks.get(id)), { object: 'webhook', id, endpoint, status: 'enabled', events: ['email.sent'] })
-  t.match(must(await webhooks.list({ limit: 1 })), { object: 'list', has_more: true, data: [{ id, endpoint }] })
+  shows(t, must(await webhooks.list({ limit: 1 })), { object: 'list', has_more: true, data: [{ id, endpoint }] })
   t.strictSame(must(await webhooks.update(id, { events: ['email.sent', 'email.bounced'] })), { object: 'webhook', id })
   const rotated = must(await webhooks.rotateSigningSecret(id))
   t.match(rotated, { object: 'webhook', id, signing_secret: /^whsec_/ })
@@ -68,9 +68,9 @@ t.test('the `resend` package manages webhooks unmodified', async t => {
   const [second = '', first = ''] = await announce(['email.sent', 'email.bounced'])
   await deliver(id)
   const page = must(await webhooks.events.list({ webhookId: id, limit: 1 }))
-  t.match(page, { object: 'list', has_more: true, data: [{ id: second, type: 'email.bounced', status: 'success' }] })
+  shows(t, page, { object: 'list', has_more: true, data: [{ id: second, type: 'email.bounced', status: 'success' }] })
   const rest = must(await webhooks.events.list({ webhookId: id, after: second }))
-  t.match(rest, { has_more: false, data: [{ id: first }] })
+  shows(t, rest, { has_more: false, data: [{ id: first }] })
   const named = { webhookId: id, eventId: first }
   t.match(must(await webhooks.events.get(named)), {
     object: 'webhook_event',
@@ -79,7 +79,7 @@ t.test('the `resend` package manages webhooks unmodified', async t => {
   t.strictSame(must(await webhooks.events.replay(named)), { object: 'webhook_event', id: first })
   await deliver(id)
   const attempts = must(await webhooks.events.attempts.list({ ...named, limit: 5 }))
-  t.match(attempts.data, [{ http_status_code: 200, response: '', sent_at: /Z$/ }, { http_status_code: 200 }])
+  shows(t, attempts.data, [{ http_status_code: 200, response: '', sent_at: /Z$/ }, { http_status_code: 200 }])
   t.strictSame(must(await webhooks.remove(id)), { object: 'webhook', id, deleted: true })
   t.match(await webhooks.get(id), { data: null, error: { name: 'not_found', statusCode: 404 } })
 })

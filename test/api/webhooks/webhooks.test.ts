@@ -102,7 +102,7 @@ t.test('POST and PATCH refuse invalid webhooks', async t => {
     if (!('status' in fields)) t.match(await call('POST', '', { endpoint, events, ...fields }), refusal, what)
     t.match(await call('PATCH', `/${id}`, fields), refusal, what)
   }
-  t.match((await call('GET', `/${id}`)).body, { endpoint, events, status: 'enabled', updated_at })
+  shows(t, (await call('GET', `/${id}`)).body, { endpoint, events, status: 'enabled', updated_at })
 })
 
 t.test('PATCH /webhooks/:id changes the given fields; enabling resets the failures', async t => {
@@ -111,7 +111,7 @@ t.test('PATCH /webhooks/:id changes the given fields; enabling resets the failur
     status: 200,
     text: `{"object":"webhook","id":"${id}"}`,
   })
-  t.match((await call('GET', `/${id}`)).body, { endpoint: 'https://other.com/', events, status: 'enabled' })
+  shows(t, (await call('GET', `/${id}`)).body, { endpoint: 'https://other.com/', events, status: 'enabled' })
 
   await call('PATCH', `/${id}`, { status: 'disabled', events: ['email.sent'] })
   const disabled = { status: 'disabled', disabled_reason: 'manual', events: ['email.sent'] }
@@ -123,7 +123,7 @@ t.test('PATCH /webhooks/:id changes the given fields; enabling resets the failur
     [id],
   )
   await call('PATCH', `/${id}`, { status: 'enabled' })
-  t.match((await call('GET', `/${id}`)).body, { status: 'enabled', disabled_reason: null, failure_count: 0 })
+  shows(t, (await call('GET', `/${id}`)).body, { status: 'enabled', disabled_reason: null, failure_count: 0 })
   const standing = async () =>
     (await pg.query('SELECT rest_until, recent_results, rests FROM webhooks WHERE id = $1', [id])).rows
   t.same(await standing(), [{ rest_until: null, recent_results: '', rests: 0 }])

@@ -120,8 +120,8 @@ t.test('a result that cannot be stored fails alone', async t => {
     store.settle(bad, { outcome: 'failed', reason: '\0' }),
     store.settle({ ...outdated, attempt: 7 }, { outcome: 'failed' }),
   ])
-  t.match([first, third], [{ value: true }, { value: false }])
-  t.match(second, { status: 'rejected', reason: { code: '22P05' } })
+  shows(t, [first, third], [{ value: true }, { value: false }])
+  shows(t, second, { status: 'rejected', reason: { code: '22P05' } })
   t.strictSame(await countStates(ids), { failed: 1, 'sending pre': 2 })
 
   const places = new Semaphore(10)

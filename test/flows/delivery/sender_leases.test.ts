@@ -86,7 +86,7 @@ t.test('heartbeats extend leases of deliveries that take longer', async t => {
   )
   await sleep(1_800)
   await sweep()
-  t.match(await findDelivery(held), { state: 'sending', phase: 'dot' })
+  shows(t, await findDelivery(held), { state: 'sending', phase: 'dot' })
   t.match(await findDelivery(forgotten), { lost_count: 1 })
   await waitUntil(async () => (await findDelivery(held)).state !== 'sending', 'it is settled')
   shows(t, await readEmail(world, account, held), {

@@ -16,7 +16,7 @@ const sweep = () => sweepDeliveries(pool, log, config)
 t.test('a delivery lost before its fence is due again, as an attempt', async t => {
   const token = await claim()
   await sweep()
-  t.match(await find(token.id), { state: 'sending' }, 'not while its lease runs')
+  shows(t, await find(token.id), { state: 'sending' }, 'not while its lease runs')
   await expire(token.id)
   await sweep()
   const due = { state: 'queued', phase: null, lease_owner: null, lease_until: null, next_at: Date }
@@ -31,7 +31,7 @@ t.test('a delivery lost after its fence is in doubt or held', async t => {
     ['hold', 'held'],
   ] as const) {
     const token = await claim()
-    t.match(await fenceDeliveries(pool, [token], 40), [{ id: token.id }])
+    shows(t, await fenceDeliveries(pool, [token], 40), [{ id: token.id }])
     await expire(token.id)
     await sweepDeliveries(pool, log, { ...config, IN_DOUBT })
     const reason = 'Its worker died while the receiver’s answer was awaited.'
@@ -60,7 +60,7 @@ t.test('a fence that passes during a sweep keeps its delivery', async t => {
   const token = await claim()
   await expire(token.id)
   const lost = await listLostDeliveries(pool, 500)
-  t.match(lost, [{ id: token.id, phase: 'pre' }])
+  shows(t, lost, [{ id: token.id, phase: 'pre' }])
   await pool.pg.query(`UPDATE deliveries SET lease_until = now() + interval '1 s' WHERE id = $1`, [token.id])
   t.equal((await fenceDeliveries(pool, [token], 40)).length, 1)
 
@@ -72,7 +72,7 @@ t.test('a fence that passes during a sweep keeps its delivery', async t => {
     ),
     [],
   )
-  t.match(await find(token.id), { state: 'sending', phase: 'dot' })
+  shows(t, await find(token.id), { state: 'sending', phase: 'dot' })
 })
 
 t.test('a worker cannot extend or fence a lost lease', async t => {
@@ -85,7 +85,7 @@ t.test('a worker cannot extend or fence a lost lease', async t => {
   t.strictSame(await extendLeases(pool, [token], 40), [])
   t.strictSame(await fenceDeliveries(pool, [token, { ...token, attempt: 2 }], 40), [])
   t.strictSame(await extendLeases(pool, [token, again], 40), [token.id])
-  t.match(await fenceDeliveries(pool, [token, again], 40), [{ id: token.id, lease_owner: again.lease_owner }])
+  shows(t, await fenceDeliveries(pool, [token, again], 40), [{ id: token.id, lease_owner: again.lease_owner }])
   t.strictSame(await fenceDeliveries(pool, [again], 40), [], 'and a fence passes once')
   await settleDeliveries(pool, [{ ...again, outcome: 'delivered' }])
 })

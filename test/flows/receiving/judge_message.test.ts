@@ -8,6 +8,7 @@ import { parseEmails } from '#flows/receiving/parse_email.ts'
 import type { Config } from '#lib/config.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { storeContent } from '#test/support/receiving.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t, { 'y.com': { TXT: ['v=spf1 ip4:192.0.2.1 ~all'] } })
@@ -50,9 +51,9 @@ async function receive(
 
 t.test('SPF is always checked; rspamd and clamd only if configured', async t => {
   const none = { dkim: 'GRAY', dmarc: 'GRAY', spam: 'DISABLED', virus: 'DISABLED' }
-  t.match(await receive(message), { state: 'parsed', spf: 'pass', verdicts: { spf: 'PASS', ...none } })
+  shows(t, await receive(message), { state: 'parsed', spf: 'pass', verdicts: { spf: 'PASS', ...none } })
   const other = await receive(message.replace('Hi', 'Ho'), { address: '192.0.2.7' })
-  t.match(other, { state: 'parsed', spf: 'softfail', verdicts: { spf: 'GRAY', ...none } })
+  shows(t, other, { state: 'parsed', spf: 'softfail', verdicts: { spf: 'GRAY', ...none } })
 })
 
 t.test('the verdicts of rspamd and clamd are stored', async t => {
@@ -72,7 +73,7 @@ t.test('the verdicts of rspamd and clamd are stored', async t => {
   const RSPAMD_URL = `http://localhost:${(rspamd.address() as AddressInfo).port}`
   const CLAMAV = { host: '127.0.0.1', port: (clamd.address() as AddressInfo).port }
   const found = await receive(message.replace('Hi', 'Buy'), { config: { RSPAMD_URL, CLAMAV } })
-  t.match(found, { state: 'parsed', verdicts: { spf: 'PASS', spam: 'FAIL', virus: 'FAIL' } })
+  shows(t, found, { state: 'parsed', verdicts: { spf: 'PASS', spam: 'FAIL', virus: 'FAIL' } })
 })
 
 t.test('hanging services are tried for five messages; later mail does not wait', async t => {
@@ -88,12 +89,12 @@ t.test('hanging services are tried for five messages; later mail does not wait',
   const failed = { verdicts: { spam: 'PROCESSING_FAILED', virus: 'PROCESSING_FAILED' } }
   for (let n = 0; n < 5; n++) {
     const found = await receive(`${message}${n}`, { config, judge_times: { rspamd_ms: 100, clamav_ms: 100 } })
-    t.match(found, { state: 'parsed', ...failed })
+    shows(t, found, { state: 'parsed', ...failed })
   }
   t.equal(asked, 10)
   // With these timeouts the test would time out if it waited.
   const patient = { rspamd_ms: 60_000, clamav_ms: 60_000 }
-  t.match(await receive(`${message}later`, { config, judge_times: patient }), { state: 'parsed', ...failed })
+  shows(t, await receive(`${message}later`, { config, judge_times: patient }), { state: 'parsed', ...failed })
   t.equal(asked, 10)
 })
 
@@ -103,7 +104,7 @@ t.test('an unreachable service does not delay mail', async t => {
     zone['y.com'] = 'missing'
   })
   const config: Partial<Config> = { RSPAMD_URL: 'http://127.0.0.1:1', CLAMAV: { path: '/nowhere/clamd.ctl' } }
-  t.match(await receive(message.replace('Hi', 'Anybody?'), { config }), {
+  shows(t, await receive(message.replace('Hi', 'Anybody?'), { config }), {
     state: 'parsed',
     spf: 'temperror',
     verdicts: { spf: 'PROCESSING_FAILED', spam: 'PROCESSING_FAILED', virus: 'PROCESSING_FAILED' },
@@ -134,7 +135,7 @@ t.test('messages whose DNS does not respond wait at the same time', async t => {
 
 t.test('an unreadable message is judged too', async t => {
   const found = await receive(`From: a@y.com\r\n${'X: y\r\n'.repeat(250_000)}`)
-  t.match(found, {
+  shows(t, found, {
     state: 'unreadable',
     spf: String,
     verdicts: { spf: String, dkim: 'PROCESSING_FAILED', spam: 'DISABLED' },

@@ -3,6 +3,7 @@ import { v7 as uuid } from 'uuid'
 import { indexEmails, startIndexer } from '#flows/sending/index_emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 import { acceptEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -98,7 +99,7 @@ t.test('emails with ids from a clock years late are indexed and found', async t 
     blocks.map(block => block.ids.length),
     [...Array(18).fill(4), 2],
   )
-  t.match([blocks[0], blocks.at(-1)], [{ above: /^[0-]+$/ }, { upto: ids[3] }])
+  shows(t, [blocks[0], blocks.at(-1)], [{ above: /^[0-]+$/ }, { upto: ids[3] }])
   t.ok(isGapless(blocks))
 })
 
@@ -131,12 +132,12 @@ t.test('deleted emails leave the index, and the others are still found', async t
 
   await remove([ids[1], ids[12], ...ids.slice(4, 8)] as string[])
   const emptied = { ids: [], text: null, terms: [] }
-  t.match(await blocksOf(account), [emptied, emptied, { ids: ids.slice(8, 12) }])
+  shows(t, await blocksOf(account), [emptied, emptied, { ids: ids.slice(8, 12) }])
   const left = ids.filter((_, i) => i !== 1 && i !== 12 && (i < 4 || i > 7))
   t.strictSame(await find(account, 'secret'), left)
   await indexEmails(pool, OPTIONS)
   const blocks = await blocksOf(account)
-  t.match(blocks, [{ ids: left.slice(0, 3), text: /secret 0/ }, { ids: ids.slice(8, 12) }])
+  shows(t, blocks, [{ ids: left.slice(0, 3), text: /secret 0/ }, { ids: ids.slice(8, 12) }])
   t.equal(blocks.length, 2, 'of the second block nothing was left')
   t.ok(isGapless(blocks))
   t.strictSame(await find(account, 'secret'), left)
@@ -159,5 +160,5 @@ t.test('the indexer runs until it is stopped', async t => {
   await copy(id as string, old)
   await waitUntil(async () => (await blocksOf(account)).length > 0, 'a block is written')
   await indexer.stop()
-  t.match(await blocksOf(account), [{ ids: { length: 64 } }])
+  shows(t, await blocksOf(account), [{ ids: { length: 64 } }])
 })

@@ -78,12 +78,12 @@ t.test('a pause leaves mail that is not due as it was', async t => {
   )
   await pause(whole(account))
   t.teardown(() => resume(whole(account)))
-  t.match(await readEmail(world, account, first), { queue: [{ reason: 'Busy.', next_attempt_at: Date }] })
-  t.match(await readEmail(world, account, second), { queue: [{ reason: 'It is not due yet.' }] })
+  shows(t, await readEmail(world, account, first), { queue: [{ reason: 'Busy.', next_attempt_at: Date }] })
+  shows(t, await readEmail(world, account, second), { queue: [{ reason: 'It is not due yet.' }] })
   await query('UPDATE deliveries SET next_at = now()')
   t.strictSame(await claim(), [])
-  t.match(await readEmail(world, account, first), { queue: [{ reason: 'Sending is paused for the account.' }] })
-  t.match(await readEmail(world, account, second), { status: 'scheduled' })
+  shows(t, await readEmail(world, account, first), { queue: [{ reason: 'Sending is paused for the account.' }] })
+  shows(t, await readEmail(world, account, second), { status: 'scheduled' })
   await cancelEmail(pool, { account_id: account.id, id: second })
   shows(t, await readEmail(world, account, second), { status: 'canceled' })
 })
@@ -97,9 +97,9 @@ t.test('a large backlog of a paused account does not block others', async t => {
   const id = await acceptEmail(world, account)
   await pause(whole(paused))
   t.teardown(() => resume(whole(paused)))
-  t.match(await claim(), [{ email_id: id }])
+  shows(t, await claim(), [{ email_id: id }])
   t.strictSame(await claim(), [])
-  t.match(await query(`SELECT count(*)::int AS waiting FROM deliveries WHERE next_at < 'infinity'`), [{ waiting: 0 }])
+  shows(t, await query(`SELECT count(*)::int AS waiting FROM deliveries WHERE next_at < 'infinity'`), [{ waiting: 0 }])
 
   await resume(whole(paused))
   await release_deliveries({}, openWork(t, world))
@@ -131,7 +131,7 @@ t.test('resuming an account does not release mail of its paused domain', async t
     await resume(party)
     await release_deliveries({}, work)
   }
-  t.match(await claim(), [{ email_id: id }])
+  shows(t, await claim(), [{ email_id: id }])
 })
 
 t.test('the 72 hours until giving up begin anew after a pause', async t => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { coalesce } from '#lib/async/coalesce.ts'
+import { shows } from '#test/support/shows.ts'
 
 /** A `run` that keeps its batches until they are finished by hand. */
 function controlled() {
@@ -86,7 +87,7 @@ t.test('each caller has an outcome of its own', async t => {
   const answers = ['a', 'b', 'c'].map(call)
   await settled()
   batches[0]?.finish(['A', new Error('only b'), 'C'])
-  t.match(await Promise.allSettled(answers), [{ value: 'A' }, { reason: { message: 'only b' } }, { value: 'C' }])
+  shows(t, await Promise.allSettled(answers), [{ value: 'A' }, { reason: { message: 'only b' } }, { value: 'C' }])
 })
 
 t.test('a batch that fails, or answers too few, fails its callers and nobody else', async t => {
@@ -101,7 +102,7 @@ t.test('a batch that fails, or answers too few, fails its callers and nobody els
   batches[2]?.finish()
   const gone = { reason: { message: 'gone' } }
   const few = { reason: { message: '1 results for 2 items' } }
-  t.match(await outcomes, [gone, gone, few, few, { value: 'I4' }, { value: 'I5' }])
+  shows(t, await outcomes, [gone, gone, few, few, { value: 'I4' }, { value: 'I5' }])
 })
 
 t.test('a run that throws before it begins is an error like any other', async t => {

@@ -21,6 +21,7 @@ import { siteChecks } from '#lib/doctor/site_checks.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { reverseName } from '#lib/net/reverse_name.ts'
 import { SHORT_TIMES, startZone, type Zone } from '#test/support/dns/name_server.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { certificates } from '#test/support/tls/certificates.ts'
 import { testConfig } from '#test/support/world.ts'
@@ -33,7 +34,7 @@ const POINTER = '5.113.0.203.in-addr.arpa'
 t.test('HELO_NAME and the address of this host lead to each other', async t => {
   const zone: Zone = { [NAME]: { A: [IPV4] }, [POINTER]: { PTR: [NAME] } }
   const site = await openSite(t, zone)
-  t.match(await checkHeloName(site), [
+  shows(t, await checkHeloName(site), [
     { check: 'HELO_NAME', level: 'ok' },
     { check: 'PTR', level: 'ok' },
   ])
@@ -50,7 +51,7 @@ t.test('HELO_NAME and the address of this host lead to each other', async t => {
   zone[POINTER] = { PTR: [NAME] }
   zone[NAME] = { A: ['203.0.113.6'] }
   const lines = 'mail.acme.com. IN A 203.0.113.5'
-  t.match(await checkHeloName(site), [
+  shows(t, await checkHeloName(site), [
     { level: 'problem', finding: /leads to 203\.0\.113\.6, this host is at 203\.0\.113\.5/, fix: lines },
     { level: 'problem', finding: /does not lead back/, fix: lines },
   ])
@@ -59,10 +60,10 @@ t.test('HELO_NAME and the address of this host lead to each other', async t => {
   zone[NAME] = 'silent'
   t.match((await checkHeloName(site))[0], { level: 'unknown' })
 
-  t.match(await checkHeloName({ ...site, transports: [], addresses: [] }), [{ level: 'unknown' }])
+  shows(t, await checkHeloName({ ...site, transports: [], addresses: [] }), [{ level: 'unknown' }])
   for (const HELO_NAME of ['vm', 'mail.local', '203.0.113.5', 'a_b.acme.com']) {
     const found = await checkHeloName({ ...site, transports: [], config: { ...site.config, HELO_NAME } })
-    t.match(found, [{ level: 'warning', finding: `${HELO_NAME} is no name that receivers can look up.` }])
+    shows(t, found, [{ level: 'warning', finding: `${HELO_NAME} is no name that receivers can look up.` }])
   }
 })
 
@@ -92,7 +93,7 @@ t.test('blocklists are asked by IPv4 and IPv6, and a refusal is no listing', asy
     [zen6]: { A: ['127.255.255.254'] },
   }
   const site = { ...(await openSite(t, zone)), addresses: [IPV4, '2a00:1450::5'] }
-  t.match(await checkBlocklists(site), [
+  shows(t, await checkBlocklists(site), [
     {
       level: 'problem',
       finding: `${IPV4} is on it (127.0.0.2, 127.0.0.10).`,
@@ -107,7 +108,7 @@ t.test('blocklists are asked by IPv4 and IPv6, and a refusal is no listing', asy
     (await checkBlocklists(site)).map(({ level }) => level),
     ['ok', 'ok', 'ok', 'ok'],
   )
-  t.match(await checkBlocklists({ ...site, addresses: [] }), [{ level: 'unknown', fix: /--address/ }])
+  shows(t, await checkBlocklists({ ...site, addresses: [] }), [{ level: 'unknown', fix: /--address/ }])
 })
 
 t.test('SERVER_DOMAIN allows this host, and the names below it lead somewhere', async t => {
@@ -131,7 +132,7 @@ t.test('SERVER_DOMAIN allows this host, and the names below it lead somewhere', 
   zone[NAME] = 'missing'
   zone[`feedback.${NAME}`] = 'missing'
   zone[`links.${NAME}`] = 'silent'
-  t.match(await checkServerDomain({ ...site, addresses: [IPV4, IPV6] }), [
+  shows(t, await checkServerDomain({ ...site, addresses: [IPV4, IPV6] }), [
     { level: 'problem', fix: `${NAME}. IN TXT "v=spf1 ip4:203.0.113.5 ip6:2001:db8::5 ~all"` },
     { level: 'problem' },
     {
@@ -160,14 +161,14 @@ t.test('port 25 is tried by greetings, and nothing is said', async t => {
     { check: 'port 25', level: 'ok', finding: `Greeted by 127.0.0.1:${greeting} (220 mx.acme.com? ESMTP).` },
   ])
   const refusing = await listen(t, socket => socket.end('554 No SMTP service here\r\n'))
-  t.match(await checkPort25(site, `127.0.0.1:${refusing}`), [
+  shows(t, await checkPort25(site, `127.0.0.1:${refusing}`), [
     { level: 'problem', finding: /554 No SMTP/, fix: /open outgoing TCP port 25/ },
   ])
   const shut = await listen(t, () => {}, true)
-  t.match(await checkPort25({ ...site, transports: [] }, `127.0.0.1:${shut}`), [
+  shows(t, await checkPort25({ ...site, transports: [] }, `127.0.0.1:${shut}`), [
     { level: 'warning', finding: /ECONNREFUSED/ },
   ])
-  t.match(await checkPort25(site, undefined), [
+  shows(t, await checkPort25(site, undefined), [
     { level: 'unknown', finding: /gmail\.com \(its MX has no address\), outlook\.com/ },
   ])
   t.equal(heard, 0)
@@ -185,7 +186,7 @@ t.test('a server that says nothing, too much, or hangs up is not waited for', as
 t.test('a relay is asked for TLS and whether it lets us in', async t => {
   const plain = await startInbox(t)
   const withPassword = (url: string) => url.replace('//', '//me:secret@')
-  t.match(await checkRelay(plain.url, NAME), [{ level: 'warning', finding: /without TLS/ }])
+  shows(t, await checkRelay(plain.url, NAME), [{ level: 'warning', finding: /without TLS/ }])
   const [clear, ...rest] = await checkRelay(withPassword(plain.url), NAME)
   t.match(clear, { level: 'problem', finding: /in the clear/, fix: /requireTLS=true/ })
   t.notMatch(clear?.fix, /secret/)
@@ -203,17 +204,17 @@ t.test('a relay is asked for TLS and whether it lets us in', async t => {
     typeof startInbox
   >[1])
   const trusted = `${withPassword(secure.url)}?tls.rejectUnauthorized=false`
-  t.match(await checkRelay(trusted, NAME), [
+  shows(t, await checkRelay(trusted, NAME), [
     { level: 'ok', finding: /with TLS/ },
     { level: 'ok', finding: /takes the password/ },
   ])
   const wrong = await checkRelay(trusted.replace('secret', 'qwertz'), NAME)
-  t.match(wrong, [{ level: 'problem', finding: /535/ }])
+  shows(t, wrong, [{ level: 'problem', finding: /535/ }])
   t.notMatch(JSON.stringify(wrong), /qwertz/)
-  t.match(await checkRelay(secure.url, NAME), [
+  shows(t, await checkRelay(secure.url, NAME), [
     { level: 'problem', finding: /certificate/, fix: /rejectUnauthorized=false/ },
   ])
-  t.match(await checkRelay(`smtp://127.0.0.1:${await listen(t, () => {}, true)}`, NAME), [
+  shows(t, await checkRelay(`smtp://127.0.0.1:${await listen(t, () => {}, true)}`, NAME), [
     { level: 'problem', finding: /ECONNREFUSED/ },
   ])
 })
@@ -222,15 +223,15 @@ t.test('BASE_URL is public, with TLS, and leads somewhere', async t => {
   const zone: Zone = { 'api.acme.com': { A: [IPV4] } }
   const site = await openSite(t, zone)
   const check = (BASE_URL: string) => checkBaseUrl({ ...site, config: { ...site.config, BASE_URL } })
-  t.match(await check('http://localhost:3000'), [{ level: 'warning' }])
-  t.match(await check('https://api.acme.com'), [{ level: 'ok' }, { check: 'TRUSTED_PROXIES', level: 'warning' }])
-  t.match(await check('http://api.acme.com'), [
+  shows(t, await check('http://localhost:3000'), [{ level: 'warning' }])
+  shows(t, await check('https://api.acme.com'), [{ level: 'ok' }, { check: 'TRUSTED_PROXIES', level: 'warning' }])
+  shows(t, await check('http://api.acme.com'), [
     { level: 'ok' },
     { level: 'warning', fix: /^BASE_URL=https:\/\/api\.acme\.com/ },
     {},
   ])
   delete zone['api.acme.com']
-  t.match(await check('https://api.acme.com'), [{ level: 'warning', fix: `api.acme.com. IN A ${IPV4}` }, {}])
+  shows(t, await check('https://api.acme.com'), [{ level: 'warning', fix: `api.acme.com. IN A ${IPV4}` }, {}])
 })
 
 t.test('the transport decides what is asked, and how bad it is', async t => {
@@ -242,11 +243,11 @@ t.test('the transport decides what is asked, and how bad it is', async t => {
   t.ok(names('smtp://relay.acme.com', 'mx.acme.com').includes('port 25'))
   t.ok(names('smtp://relay.acme.com').includes('relay'))
   const [transport] = siteChecks(site, undefined)
-  t.match(await transport?.run(), [{ level: 'warning', finding: /^capture: mail is stored, nothing leaves/ }])
+  shows(t, await transport?.run(), [{ level: 'warning', finding: /^capture: mail is stored, nothing leaves/ }])
   const relays = 'smtp://relay.acme.com,smtps://relay.acme.org'
   t.equal(names(relays).filter(name => name === 'relay').length, 2)
   const [mixed] = siteChecks({ ...site, transports: ['direct', 'relay'] }, undefined)
-  t.match(await mixed?.run(), [
+  shows(t, await mixed?.run(), [
     { level: 'warning' },
     { level: 'ok', finding: /some domains leaves otherwise: direct, relay/ },
     { level: 'problem', fix: /^RELAY_URL=/ },
@@ -305,7 +306,10 @@ t.test('mail is received on the port, by a certificate that holds', async t => {
   t.strictSame(await levels({ SMTP_PORT, SMTP_TLS_CERT: undefined }), ['ok', 'warning'])
   t.strictSame(await levels({ SMTP_PORT, SMTP_TLS_CERT: `${SMTP_TLS_CERT}.old` }), ['ok', 'problem'])
   const gone = await listen(t, () => {}, true)
-  t.match(await checkInbound({ SMTP_PORT: gone, SMTP_TLS_CERT }), [{ level: 'warning', finding: /ECONNREFUSED/ }])
+  shows(t, await checkInbound({ SMTP_PORT: gone, SMTP_TLS_CERT }), [
+    { level: 'warning', finding: /ECONNREFUSED/ },
+    { level: 'ok' },
+  ])
   t.teardown(() => setClock(performance.timeOrigin, 0))
   for (const [day, level] of [
     ['2119-12-20', 'warning'],

@@ -160,7 +160,8 @@ t.test('Namecheap: mail that is forwarded goes on, and MX records wait for their
   const { applied, skipped } = await applyRecords(await open('Namecheap', provider), wanted)
   t.equal(provider.email_type, 'FWD')
   t.equal(applied.length, 3)
-  t.match(
+  shows(
+    t,
     skipped.filter(({ type }) => type === 'MX'),
     [{ message: /FWD/ }, { message: /FWD/ }],
   )

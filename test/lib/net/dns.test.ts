@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createDns } from '#lib/net/dns.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
+import { shows } from '#test/support/shows.ts'
 
 const { server, zone, asked } = await startZone(t)
 const dns = createDns([server], { try_ms: 100, tries: 2, deadline_ms: 1_000 })
@@ -9,13 +10,13 @@ t.test('what there is, is found: in lower case, without dots, texts in one piece
   const long = 'x'.repeat(600)
   zone['acme.com'] = { TXT: ['one', long], MX: ['20 MX2.acme.com', '10 mx1.acme.com'], NS: ['NS.acme.com'] }
   t.strictSame(await dns.txt('acme.com'), { outcome: 'found', records: ['one', long] })
-  t.match(await dns.mx('acme.com'), { outcome: 'found', records: [{ priority: 20, exchange: 'mx2.acme.com' }, {}] })
+  shows(t, await dns.mx('acme.com'), { outcome: 'found', records: [{ priority: 20, exchange: 'mx2.acme.com' }, {}] })
   t.strictSame(await dns.ns('acme.com'), { outcome: 'found', records: ['ns.acme.com'] })
 })
 
 t.test('a null MX is found as such', async t => {
   zone['null.com'] = { MX: ['0 .'] }
-  t.match(await dns.mx('null.com'), { outcome: 'found', records: [{ priority: 0, exchange: '' }] })
+  shows(t, await dns.mx('null.com'), { outcome: 'found', records: [{ priority: 0, exchange: '' }] })
 })
 
 t.test('a CNAME is followed to the records of another name', async t => {
@@ -36,7 +37,7 @@ t.test('a loop of CNAMEs ends, with nothing found', async t => {
 t.test('what is too long for a datagram comes by TCP, 500 texts and 64 KB of it', async t => {
   zone['many.com'] = { TXT: Array.from({ length: 500 }, (_, n) => `text ${n}`) }
   zone['long.com'] = { TXT: ['y'.repeat(63_000)] }
-  t.match(await dns.txt('many.com'), { outcome: 'found', records: { length: 500 } })
+  shows(t, await dns.txt('many.com'), { outcome: 'found', records: { length: 500 } })
   t.equal(asked.filter(question => question === 'TXT many.com').length, 2)
   t.strictSame(await dns.txt('long.com'), { outcome: 'found', records: ['y'.repeat(4_096)] })
 })
@@ -51,20 +52,20 @@ t.test('a name that cannot be is no such name', async t => {
   for (const name of [`${'a'.repeat(64)}.com`, 'a..com', Array(130).fill('a').join('.')]) {
     t.strictSame(await dns.txt(name), { outcome: 'none', exists: false }, name)
   }
-  t.match(await dns.names('no address'), { outcome: 'none' })
+  shows(t, await dns.names('no address'), { outcome: 'none' })
 })
 
 t.test('who cannot or will not say has failed, within the deadline', async t => {
   for (const trouble of ['servfail', 'refused', 'silent', 'garbage'] as const) {
     zone['sick.com'] = trouble
     const begun = performance.now()
-    t.match(await dns.txt('sick.com'), { outcome: 'failed' }, trouble)
-    t.match(await dns.addresses('sick.com'), { outcome: 'failed' }, trouble)
+    shows(t, await dns.txt('sick.com'), { outcome: 'failed' }, trouble)
+    shows(t, await dns.addresses('sick.com'), { outcome: 'failed' }, trouble)
     t.ok(performance.now() - begun < 2_500, trouble)
   }
 })
 
 t.test('a server that is not there has failed', async t => {
   const nobody = createDns(['127.0.0.1:9'], { try_ms: 100, tries: 1, deadline_ms: 1_000 })
-  t.match(await nobody.txt('acme.com'), { outcome: 'failed' })
+  shows(t, await nobody.txt('acme.com'), { outcome: 'failed' })
 })

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createCountUse, deleteExpiredWindows } from '#sql/accounts/rate_limits.ts'
 import { createPool } from '#sql/pool.ts'
+import { shows } from '#test/support/shows.ts'
 import { openWorld } from '#test/support/world.ts'
 
 const { config, pool } = await openWorld(t)
@@ -54,7 +55,7 @@ t.test('without Postgres it counts by itself, says why, and keeps no process ali
   const allowed = [await count('a'), await count('a'), await count('a')].map(({ isAllowed }) => isAllowed)
   t.strictSame(allowed, [true, true, false])
   t.ok(listTimers().length <= before.length) // those of others in this process may end meanwhile
-  t.match(errors, [{ message: /pool/ }, { message: /pool/ }, { message: /pool/ }])
+  shows(t, errors, [{ message: /pool/ }, { message: /pool/ }, { message: /pool/ }])
 })
 
 t.test('windows that have ended are deleted, and no others', async t => {

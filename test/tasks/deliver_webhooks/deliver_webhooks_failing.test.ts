@@ -3,6 +3,7 @@ import { changeWebhook } from '#flows/webhooks/change_webhook.ts'
 import { now } from '#lib/clock.ts'
 import { findWebhook, type Webhook } from '#sql/webhooks/webhooks.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
+import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import {
   addEndpoint,
@@ -36,7 +37,11 @@ t.test('the 50th failure in a row disables a webhook, and nothing goes to it fro
     async () => (await readWebhook(world, id)).lease_owner === null && posted().length >= 50,
     '50 failures',
   )
-  t.match(await readWebhook(world, id), { status: 'disabled', disabled_reason: 'too_many_failures', failure_count: 50 })
+  shows(t, await readWebhook(world, id), {
+    status: 'disabled',
+    disabled_reason: 'too_many_failures',
+    failure_count: 50,
+  })
   const { updated_at, last_delivery_at } = (await findWebhook(world.pool, account_id, id)) as Webhook
   t.strictSame(updated_at, last_delivery_at, 'the last failure changed it')
   t.match(await listAttempts(world, id), Array(50).fill({ status: 500, error: 'The endpoint answered 500.' }))
@@ -57,7 +62,7 @@ t.test('a success after 49 failures starts the count anew', async t => {
   hook.answer((_, response) => void response.writeHead(posted().length < 50 ? 500 : 200).end())
   await announce(world, account_id, 60)
   await waitUntil(async () => (await countDeliveries(world, id)).success === 60, 'all of them')
-  t.match(await readWebhook(world, id), { status: 'enabled', failure_count: 0 })
+  shows(t, await readWebhook(world, id), { status: 'enabled', failure_count: 0 })
   t.match(await findWebhook(world.pool, account_id, id), { updated_at: added.updated_at }, 'nobody changed it')
   t.equal((await listAttempts(world, id)).filter(({ status }) => status === 500).length, 49)
 })
@@ -111,7 +116,7 @@ t.test('an endpoint that fails one time in three is never made to rest', async t
   await announce(world, account_id, 300)
   await waitUntil(async () => (await countDeliveries(world, id)).success === 300, 'all of them')
   t.equal(failed.size, 100)
-  t.match(await readWebhook(world, id), { status: 'enabled', rests: null })
+  shows(t, await readWebhook(world, id), { status: 'enabled', rests: null })
 })
 
 t.test('what an endpoint asks for is heeded: so many seconds, until a time, or never again', async t => {
@@ -135,10 +140,15 @@ t.test('what an endpoint asks for is heeded: so many seconds, until a time, or n
     ['date', 503, new Date(now().getTime() + 3_600_000).toUTCString()],
   ] as const) {
     const { rests, due, ...state } = await ask(name, status, retry_after)
-    t.match(state, { status: 'enabled', failure_count: 1 })
+    shows(t, state, { status: 'enabled', failure_count: 1 })
     for (const seconds of [rests, due]) t.ok(seconds > 3_580 && seconds <= 3_600, `${name}: ${seconds}`)
   }
-  t.match(await ask('gone', 410), { status: 'disabled', disabled_reason: 'endpoint_gone', failure_count: 1, due: null })
+  shows(t, await ask('gone', 410), {
+    status: 'disabled',
+    disabled_reason: 'endpoint_gone',
+    failure_count: 1,
+    due: null,
+  })
 })
 
 t.test('an endpoint that takes one event and asks to wait with the next is waited for', async t => {

@@ -5,6 +5,7 @@ import { createLog } from '#lib/log.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { ALLOWED, FORBIDDEN, startForbidden, startRedirector } from '#test/support/http/fetching.ts'
 import { ELSEWHERE, HERE, LOCAL_NAMES } from '#test/support/http/hostile_hosts.ts'
+import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import {
   announce,
@@ -82,7 +83,7 @@ t.test('whatever a receiver does, the attempt ends in time, once, with a small p
   for (const [name, id] of ids) {
     await waitUntil(() => attempted(id, 1), name)
     const attempts = await listAttempts(world, id)
-    t.match(attempts, [expected[name]], name)
+    shows(t, attempts, [expected[name]], name)
     t.ok(
       attempts.every(({ ms }) => ms < 10_000),
       `${name} took ${attempts[0]?.ms} ms`,
@@ -177,7 +178,8 @@ t.test('a name that leads elsewhere after it was looked at is looked at again fo
   namesake.closeAllConnections()
   t.match(await deliver(3), { status: null, error: UNREACHABLE })
   const detail = `moves.acme.com is at ${FORBIDDEN}, which is not allowed`
-  t.match(
+  shows(
+    t,
     lines.map(line => JSON.parse(line)),
     [{ webhook_id: Number(id), detail }],
     'the operator is told why',

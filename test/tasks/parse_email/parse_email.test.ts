@@ -8,6 +8,7 @@ import { MIME_BOMBS } from '#test/support/mail/mime_bombs.ts'
 import { listReceivedMessages, varyReceivedMessages } from '#test/support/mail/received_messages.ts'
 import { asStored, storeMessages, withoutReturnPath, withoutTrace } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -51,7 +52,7 @@ t.test('what cannot be read keeps its raw message, and says why', async t => {
   const [id] = (await receive(bomb)) as [{ account_id: string; id: string }]
   await parse_email({ ids: [id] }, work)
   const why = 'The headers of a part are longer than 1 MB: what follows was not read.'
-  t.match(await find(id.id), { state: 'unreadable', parse_error: why })
+  shows(t, await find(id.id), { state: 'unreadable', parse_error: why })
   const { status, body } = await api.request('GET', `/api/emails/receiving/${id.id}`)
   t.match({ status, body }, { status: 200, body: { parse_error: why, raw_available: true } })
 })
@@ -68,9 +69,9 @@ t.test('a store that is away keeps nothing but its own from being read, and is a
     },
   }
   await t.rejects(parse_email({ ids }, { ...work, blobs }), { message: 'the store is away' })
-  t.match([await find(lost), await find(there)], [{ state: 'stored' }, { state: 'parsed', subject: 'there' }])
+  shows(t, [await find(lost), await find(there)], [{ state: 'stored' }, { state: 'parsed', subject: 'there' }])
   await parse_email({ ids }, work)
-  t.match(await find(lost), { state: 'parsed', subject: 'lost' })
+  shows(t, await find(lost), { state: 'parsed', subject: 'lost' })
 })
 
 t.test('what its readers died of three times is not read again, and what a store refused is', async t => {
@@ -81,14 +82,14 @@ t.test('what its readers died of three times is not read again, and what a store
     throw new Error('the store is away')
   }
   await parse_email({ ids: [id] }, { ...work, blobs: { ...work.blobs, read } })
-  t.match(await find(id.id), { state: 'unreadable', parse_error: 'Whatever tried to read it died of it.' })
+  shows(t, await find(id.id), { state: 'unreadable', parse_error: 'Whatever tried to read it died of it.' })
 
   const [other] = (await receive(Buffer.from('Subject: fine\r\n\r\nx'))) as [{ account_id: string; id: string }]
   for (let tries = 0; tries < 5; tries++) {
     await t.rejects(parse_email({ ids: [other] }, { ...work, blobs: { ...work.blobs, read } }))
   }
   await parse_email({ ids: [other] }, work)
-  t.match(await find(other.id), { state: 'parsed', subject: 'fine' })
+  shows(t, await find(other.id), { state: 'parsed', subject: 'fine' })
 })
 
 t.test('of what a process died with, few are read at a time', async t => {
@@ -138,7 +139,7 @@ t.test('raw messages are kept as long as RAW_RETENTION_DAYS says, and their file
   const { raw_blob_id } = await find(old.id)
   await purge({}, work)
   const { body } = await api.request('GET', `/api/emails/receiving/${old.id}`)
-  t.match(body, { raw_available: false, attachments: [{ filename: 'a.pdf', downloadable: true }] })
+  shows(t, body, { raw_available: false, attachments: [{ filename: 'a.pdf', downloadable: true }] })
   t.notHas(body, { raw: {} })
   t.equal((await api.request('GET', `/api/emails/receiving/${old.id}/raw`)).status, 404)
   t.match(await count('blobs', 'id', raw_blob_id), 0)

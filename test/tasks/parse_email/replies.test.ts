@@ -69,10 +69,10 @@ t.test('an answer to what was sent is linked, classified, and told of', async t 
     reply_to_email_id: id,
     category: 'interested',
   })
-  t.match((await api.request('GET', '/api/emails/receiving')).body, { data: [{ id: row.id, category: 'interested' }] })
+  shows(t, (await api.request('GET', '/api/emails/receiving')).body, { data: [{ id: row.id, category: 'interested' }] })
   const { body } = await api.request('GET', `/api/emails/${id}`)
   shows(t, body, { status: 'delivered', last_event: 'replied' })
-  t.match(await answered(id), [{ type: 'replied', received_email_id: row.id, category: 'interested' }])
+  shows(t, await answered(id), [{ type: 'replied', received_email_id: row.id, category: 'interested' }])
   await parse_email({ ids: [{ account_id: account.id, id: row.id }] }, work)
   t.equal((await answered(id)).length, 1, 'read twice, told once')
 })
@@ -144,7 +144,7 @@ t.test('an AI service is asked when there is one, and told that the reply is dat
   t.equal(await classifyReply(ai, account.id, text), 'neutral')
   const [{ request, body }] = asked as [(typeof asked)[0]]
   t.match(request, { method: 'POST', url: '/v1/chat/completions', headers: { authorization: 'Bearer key' } })
-  t.match(body, { model: 'small', messages: [{ role: 'system' }, { role: 'user' }] })
+  shows(t, body, { model: 'small', messages: [{ role: 'system' }, { role: 'user' }] })
   const content = body.messages[1]?.content ?? ''
   t.equal(content.match(/<\s*\/\s*reply/gi)?.length, 1, 'it cannot end its data')
   t.equal(await classifyReply(ai, account.id, ''), null)

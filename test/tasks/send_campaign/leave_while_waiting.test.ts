@@ -4,6 +4,7 @@ import { send_campaign } from '#tasks/send_campaign.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { addContacts, figuresOf, queueCampaign, sendUntil, setStatus } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -99,7 +100,7 @@ t.test('an email that waited for a connection when its campaign was paused leave
   sink.speak()
   await work.sender.idle()
   t.equal(sink.messages, 1)
-  t.match(await readDelivery(account, address), { state: 'queued', attempt: 0 })
+  shows(t, await readDelivery(account, address), { state: 'queued', attempt: 0 })
 
   // Which also brings back what polls have put off meanwhile.
   await continueCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
@@ -114,7 +115,7 @@ t.test('an email that waited for a connection when its campaign was canceled is 
   sink.speak()
   await work.sender.idle()
   t.equal(sink.messages, 1)
-  t.match(await readDelivery(account, address), { state: 'canceled' })
+  shows(t, await readDelivery(account, address), { state: 'canceled' })
   t.strictSame(await figuresOf(world, campaign), { recipients: 2, sent: 1, delivered: 1, canceled: 1 })
 })
 
@@ -126,7 +127,7 @@ for (const table of ['accounts', 'domains', 'platform']) {
     sink.speak()
     await work.sender.idle()
     t.equal(sink.messages, 1)
-    t.match(await readDelivery(account, address), { state: 'queued', attempt: 0 })
+    shows(t, await readDelivery(account, address), { state: 'queued', attempt: 0 })
     await pool.pg.query('UPDATE platform SET paused_at = NULL')
   })
 }

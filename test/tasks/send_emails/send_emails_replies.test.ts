@@ -57,7 +57,7 @@ for (const ehlo of ['250 sink', '250-sink\r\n250 PIPELINING']) {
       if (state === 'deferred') {
         const queue = [{ recipient: event.recipient, state: 'queued', reason, attempts: 1, last_reply }]
         const events = [{ type: 'delivery_delayed', ...event }]
-        t.match(email, { status: 'delivery_delayed', last_event: 'delivery_delayed', events, queue }, local)
+        shows(t, email, { status: 'delivery_delayed', last_event: 'delivery_delayed', events, queue }, local)
         isDueIn(t, email.queue?.[0]?.next_attempt_at, 60)
       } else {
         shows(

@@ -49,7 +49,7 @@ t.test('what arrives is what was sent, for each recipient in a transaction of it
   for (const message of inbox.messages) t.ok(message.raw.equals(raw), 'the same bytes for all')
 
   const first = await PostalMime.parse(raw)
-  t.match(first, {
+  shows(t, first, {
     subject: fields.subject,
     from: { name: 'Ünï, "Corp" 🚀', address: `hello@${account.domain}` },
     to: [{ name: '日本 太郎', address: 'ann@y.com' }, { address: 'Bob@y.com' }],

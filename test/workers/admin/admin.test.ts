@@ -168,7 +168,7 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
   )
 
   t.match(await add('later.acme.com'), { code: 0, stdout: ID })
-  t.match(await findDomainByName(pool, account.id, 'later.acme.com'), { status: 'not_started' })
+  shows(t, await findDomainByName(pool, account.id, 'later.acme.com'), { status: 'not_started' })
   t.match(await add('LATER.acme.com'), { code: 1, stderr: 'This account has the domain later.acme.com already.\n' })
   t.match(await add('not a domain'), { code: 1, stderr: '"not a domain" is not a domain name.\n' })
   const other = await newAccount(world)
@@ -185,7 +185,7 @@ t.test(
     const staged = await run(t, words)
     t.match(staged, { code: 0, stdout: 'staged\n' })
     const keys = (await listDkimKeys(pool, account.id, id)).filter(({ state }) => state === 'staged')
-    t.match(keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
+    shows(t, keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
     const lines = keys.map(({ selector, algorithm, public_key }) => {
       return `Publish: ${selector}._domainkey.${name} TXT "${dkimRecordValue(algorithm, public_key)}"\n`
     })
@@ -195,7 +195,7 @@ t.test(
     await prints(t, /^rotated\n$/, ...words, '--now')
     const states = (await listDkimKeys(pool, account.id, id)).map(({ selector, state }) => `${selector} ${state}`)
     t.strictSame(states.sort(), ['mb1 retired', 'mb1e retired', 'mb2 active', 'mb2e active'])
-    t.match(await listSigningKeys(pool, account.id, id), [{ selector: 'mb2' }, { selector: 'mb2e' }])
+    shows(t, await listSigningKeys(pool, account.id, id), [{ selector: 'mb2' }, { selector: 'mb2e' }])
 
     const asked = ['domain', 'rotate', account.domain, '--account', account.id]
     await refuses(t, 'DNS is asked about this domain: its keys sign once it has them.', ...asked, '--now')
@@ -212,7 +212,7 @@ t.test('captured list and captured show print what was sent', async t => {
     await work.sender.idle()
   }
   const list = (await admin(['captured', 'list'])).stdout.split('\n')
-  t.match(list, [/ {2}x@y\.com {2}\d+ bytes {2}a\?\[2Jb\?c 👩‍💻$/, / {2}first$/, /^$/], 'newest first, harmless')
+  shows(t, list, [/ {2}x@y\.com {2}\d+ bytes {2}a\?\[2Jb\?c 👩‍💻$/, / {2}first$/, /^$/], 'newest first, harmless')
   t.equal((await admin(['captured', 'list', '--limit', '1'])).stdout, `${list[0]}\n`)
   const shown = await admin(['captured', 'show', ids[0] as string])
   t.match(shown, { code: 0, stderr: '', stdout: /^Subject: first\r\n/m })

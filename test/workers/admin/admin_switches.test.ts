@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { setTransportFault } from '#sql/safety/platform.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { switchCommands } from '#workers/admin/switches.ts'
 
@@ -24,7 +25,7 @@ t.test('sending, an account and a domain are paused and resumed, and sending sta
   t.strictSame(await run(t, ['sending', 'warm-up', '50']), ['50 on the first day'])
   await setTransportFault(world.pool, 'Invalid login')
   const since = 'paused since 20\\S*Z by operator'
-  t.match(await run(t, ['sending', 'status']), [
+  shows(t, await run(t, ['sending', 'status']), [
     new RegExp(`^sending: ${since}$`),
     'transport: Invalid login',
     'warm-up: 50 on the first day',

@@ -3,6 +3,7 @@ import t from 'tap'
 import { parse_email } from '#tasks/parse_email.ts'
 import { startApi } from '#test/support/api.ts'
 import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
@@ -29,7 +30,7 @@ t.test('what a client sends is stored, read, and shown', async t => {
   await parse_email({ ids: rows }, work)
 
   const { body } = await api.request('GET', `/api/emails/receiving/${rows[0].id}`)
-  t.match(body, {
+  shows(t, body, {
     object: 'received_email',
     domain_id: account.domain_id,
     to: [to],
@@ -42,7 +43,7 @@ t.test('what a client sends is stored, read, and shown', async t => {
     raw_available: true,
     attachments: [{ filename: 'a.txt', size: 6, downloadable: true }],
   })
-  t.match((await api.request('GET', '/api/emails/receiving')).body, { has_more: false, data: [{ id: rows[0].id }] })
+  shows(t, (await api.request('GET', '/api/emails/receiving')).body, { has_more: false, data: [{ id: rows[0].id }] })
   const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
   const raw = await fetch(`${api.url}/api/emails/receiving/${rows[0].id}/raw`, { headers })
   const text = await raw.text()

@@ -7,6 +7,7 @@ import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
+import { shows } from '#test/support/shows.ts'
 import { openClient, type SmtpClient } from '#test/support/smtp/smtp_client.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount, testConfig } from '#test/support/world.ts'
@@ -30,7 +31,7 @@ t.test('what was answered 250 is stored, byte for byte once its line ends are me
     const to = `${uuid()}@${account.domain}`
     t.equal(await client.send(to, Buffer.from(sent, 'latin1'), ''), '250 2.0.0 Stored')
     const [row] = await find(to)
-    t.match(row, {
+    shows(t, row, {
       state: 'stored',
       mail_from: '',
       received_for: [to],

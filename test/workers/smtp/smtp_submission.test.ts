@@ -61,7 +61,7 @@ t.test('an application that only speaks SMTP sends as by POST /emails', async t 
     'SELECT filename, content_type, size FROM attachments a JOIN blobs b ON b.id = a.blob_id WHERE email_id = $1',
     [id],
   )
-  t.match(files, [{ filename: 'ü.txt', content_type: 'text/plain', size: 6 }])
+  shows(t, files, [{ filename: 'ü.txt', content_type: 'text/plain', size: 6 }])
   t.strictSame((await recipientsOf(id)).sort(), ['c@y.com', 'hidden@y.com', 'j@y.com', 'k@y.com'])
 })
 

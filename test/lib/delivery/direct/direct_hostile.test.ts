@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { parseNetworks } from '#lib/net/client_address.ts'
 import { publishMx } from '#test/support/dns/mail_hosts.ts'
 import { HAS_IPV6 } from '#test/support/http/fetching.ts'
+import { shows } from '#test/support/shows.ts'
 import { openDirect } from '#test/support/smtp/direct.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { CERTIFICATE, KEY } from '#test/support/tls/certificate.ts'
@@ -35,7 +36,7 @@ t.test('a server that resets the connection, wherever, is one that was not there
       socket.write(at === '' ? '220 hi\r\n' : '', () => socket.resetAndDestroy())
       return null
     })
-    t.match(first, { outcome: 'deferred', class: 'infrastructure' }, at)
+    shows(t, first, { outcome: 'deferred', class: 'infrastructure' }, at)
   }
 })
 
@@ -66,8 +67,8 @@ t.test('what is larger than the server says it takes is not sent', async t => {
     line => (begins(line, 'EHLO') ? '250-hi\r\n250 SIZE 1000' : undefined),
     large,
   )
-  t.match(first, { outcome: 'failed', class: 'size', bounce: { type: 'Transient', subType: 'MessageTooLarge' } })
-  t.match(next, { outcome: 'delivered' }, 'and the connection is as good as new')
+  shows(t, first, { outcome: 'failed', class: 'size', bounce: { type: 'Transient', subType: 'MessageTooLarge' } })
+  shows(t, next, { outcome: 'delivered' }, 'and the connection is as good as new')
   t.strictSame(
     lines.filter(line => /^(?:EHLO|MAIL|DATA)/.test(line)),
     ['EHLO me.test', 'MAIL FROM:<b@me.test> SIZE=17', 'DATA'],
@@ -81,7 +82,7 @@ t.test('a server that closes after each message gets each, without an attempt lo
       socket.end(`${last}\r\n`)
       return null
     })
-    t.match([first, next], [{ outcome: 'delivered' }, { outcome: 'delivered' }], last)
+    shows(t, [first, next], [{ outcome: 'delivered' }, { outcome: 'delivered' }], last)
     t.equal(connections, 2)
   }
 })
@@ -89,10 +90,10 @@ t.test('a server that closes after each message gets each, without an attempt lo
 t.test('a server without EHLO, or with a busy one, is spoken to with HELO, which is no TLS', async t => {
   for (const reply of ['502 5.5.1 What?', '554 No', '451 4.3.0 Not now']) {
     const { first, lines } = await trySend(t, line => (begins(line, 'EHLO') ? reply : undefined))
-    t.match(first, { outcome: 'delivered' }, reply)
+    shows(t, first, { outcome: 'delivered' }, reply)
     t.strictSame(lines.slice(0, 2), ['EHLO me.test', 'HELO me.test'])
     const { first: strict } = await trySend(t, line => (begins(line, 'EHLO') ? reply : undefined), { tls: 'enforced' })
-    t.match(strict, { outcome: 'deferred', class: 'infrastructure' }, reply)
+    shows(t, strict, { outcome: 'deferred', class: 'infrastructure' }, reply)
   }
 })
 
@@ -107,11 +108,11 @@ t.test('TLS that is too old is none', async t => {
     cert: CERTIFICATE,
     ...old,
   })
-  t.match(await send(world.transport(), 'ann@old.com', { tls: 'enforced' }), {
+  shows(t, await send(world.transport(), 'ann@old.com', { tls: 'enforced' }), {
     outcome: 'deferred',
     reason: /^TLS is required here\. .*(?:version|protocol)/i,
   })
-  t.match(await send(world.transport(), 'ann@old.com'), { outcome: 'delivered' })
+  shows(t, await send(world.transport(), 'ann@old.com'), { outcome: 'delivered' })
   t.equal(inbox.messages.length, 1)
 })
 
@@ -120,7 +121,7 @@ t.test('names in other scripts and behind an alias are found as DNS has them', a
   zone['xn--bcher-kva.com'] = { MX: ['10 xn--mx-xka.xn--bcher-kva.com'] }
   zone['xn--mx-xka.xn--bcher-kva.com'] = { CNAME: ['real.to.com'] }
   zone['real.to.com'] = { A: ['127.0.0.74'] }
-  t.match(await send(world.transport(), 'ann@xn--bcher-kva.com'), { outcome: 'delivered' })
+  shows(t, await send(world.transport(), 'ann@xn--bcher-kva.com'), { outcome: 'delivered' })
 })
 
 t.test('a host that has only IPv6 is reached there', { skip: !HAS_IPV6 }, async t => {
@@ -128,7 +129,7 @@ t.test('a host that has only IPv6 is reached there', { skip: !HAS_IPV6 }, async 
   zone['mx.six.com'] = { AAAA: ['::1'] }
   const before = hosts.heard()
   const outcome = await send(world.transport({ policy: { allowed: parseNetworks('::1') } }), 'ann@six.com')
-  t.match(outcome, { outcome: 'deferred', reason: /\[::1\]/ }, 'by who hangs up')
+  shows(t, outcome, { outcome: 'deferred', reason: /\[::1\]/ }, 'by who hangs up')
   t.equal(hosts.heard(), before + 1)
 })
 

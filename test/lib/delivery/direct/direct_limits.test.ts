@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { publishMx } from '#test/support/dns/mail_hosts.ts'
+import { shows } from '#test/support/shows.ts'
 import { openDirect } from '#test/support/smtp/direct.ts'
 
 const world = await openDirect(t)
@@ -16,7 +17,8 @@ const other = await hosts.start(65)
 
 t.test('connections are kept for the next message to the host, of whatever domain, 100 each', async t => {
   const transport = world.transport()
-  for (const n of many(110)) t.match(await send(transport, `ok@${n % 2 ? 'one' : 'two'}.com`), { outcome: 'delivered' })
+  for (const n of many(110))
+    shows(t, await send(transport, `ok@${n % 2 ? 'one' : 'two'}.com`), { outcome: 'delivered' })
   t.equal(provider.connections, 2)
   await send(transport, 'ok@other.com')
   t.equal(other.connections, 1)
@@ -49,12 +51,12 @@ t.test('domains of one provider share its lane', async t => {
 t.test('a provider that asks us to slow down is left alone, and the message uses up no attempt', async t => {
   for (const local of ['421', 'reply-450-4.7.0', 'data-421', 'data-452-4.3.2']) {
     const transport = world.transport()
-    t.match(await send(transport, `${local}@one.com`), { outcome: 'deferred' }, local)
+    shows(t, await send(transport, `${local}@one.com`), { outcome: 'deferred' }, local)
     const before = provider.connections
     const wait = { reason: 'provider.com asked us to slow down.', delay: Number }
-    t.match(await send(transport, 'ok@two.com'), { outcome: 'released', ...wait })
+    shows(t, await send(transport, 'ok@two.com'), { outcome: 'released', ...wait })
     t.match(await transport.route?.('two.com'), { lane: 'provider.com', wait })
-    t.match(await send(transport, 'ok@other.com'), { outcome: 'delivered' })
+    shows(t, await send(transport, 'ok@other.com'), { outcome: 'delivered' })
     t.equal(provider.connections, before)
     transport.close()
   }
@@ -64,10 +66,10 @@ t.test('a provider that asks us to slow down is left alone, and the message uses
 t.test('greylisting and a busy mailbox are patient with everybody else', async t => {
   const transport = world.transport()
   for (const local of ['grey-1', 'tmp-451', 'reply-450-4.2.1']) {
-    t.match(await send(transport, `${local}@one.com`), { outcome: 'deferred' })
-    t.match(await send(transport, 'ok@one.com'), { outcome: 'delivered' })
+    shows(t, await send(transport, `${local}@one.com`), { outcome: 'deferred' })
+    shows(t, await send(transport, 'ok@one.com'), { outcome: 'delivered' })
   }
-  t.match(await send(transport, 'grey-1@one.com'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'grey-1@one.com'), { outcome: 'delivered' })
 })
 
 t.test('a rate counts for all domains of a provider', async t => {
@@ -79,7 +81,7 @@ t.test('a rate counts for all domains of a provider', async t => {
     ['delivered', 'delivered', 'released', 'released'],
   )
   t.match(outcomes[2], { delay: Number, reason: /minute/ })
-  t.match(await send(transport, 'ok@other.com'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ok@other.com'), { outcome: 'delivered' })
 })
 
 t.test('what is under way is given back when it stops, also when DNS is silent', async t => {
@@ -91,20 +93,20 @@ t.test('what is under way is given back when it stops, also when DNS is silent',
     const sending = send(world.transport(), `ann@${domain}`, { signal: stopping.signal })
     await sleep(50)
     stopping.abort()
-    t.match(await sending, { outcome: 'released', reason: 'The worker stopped.' }, domain)
+    shows(t, await sending, { outcome: 'released', reason: 'The worker stopped.' }, domain)
   }
   const transport = world.transport()
   const hanging = send(transport, 'hang-post-dot@one.com')
   await provider.arrived(provider.messages + 1)
   transport.close()
-  t.match(await hanging, { outcome: 'in_doubt' })
+  shows(t, await hanging, { outcome: 'in_doubt' })
 })
 
 t.test('tells when nobody can be reached', async t => {
   const transport = world.transport()
   for (const n of many(5)) {
     publishMx(zone, `gone${n}.com`, 79)
-    t.match(await send(transport, `ann@gone${n}.com`), { outcome: 'deferred', reason: /ECONNREFUSED/ })
+    shows(t, await send(transport, `ann@gone${n}.com`), { outcome: 'deferred', reason: /ECONNREFUSED/ })
   }
   t.match(world.lines.at(-1), /"level":50.*npm run doctor/)
 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import { isOwnAddress } from '#lib/delivery/direct/own_address.ts'
 import { parseNetworks } from '#lib/net/client_address.ts'
 import type { Zone } from '#test/support/dns/name_server.ts'
+import { shows } from '#test/support/shows.ts'
 import { openDirect } from '#test/support/smtp/direct.ts'
 import { standStill } from '#test/support/stand_still.ts'
 
@@ -38,7 +39,7 @@ t.test('the host that is preferred gets it, whatever order DNS has', async t => 
     'mx1.to.com': { A: [A.first] },
     'mx2.to.com': { A: [A.second] },
   })
-  t.match(outcome, { outcome: 'delivered', via: 'direct', reply: '250 2.0.0 Ok' })
+  shows(t, outcome, { outcome: 'delivered', via: 'direct', reply: '250 2.0.0 Ok' })
   t.strictSame(taken, [1, 0])
 })
 
@@ -70,16 +71,16 @@ t.test('a standstill of this process times out no answer', async t => {
 
 t.test('when the first refuses, hangs or has no address the next is tried', async t => {
   for (const address of [A.gone, A.tarpit]) {
-    t.match(await tryZone(hostsAt(address, A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
+    shows(t, await tryZone(hostsAt(address, A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
   }
   const busy = await hosts.start(72, { greeting: '421 4.3.2 Busy' })
-  t.match(await tryZone(hostsAt('127.0.0.72', A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
+  shows(t, await tryZone(hostsAt('127.0.0.72', A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
   t.equal(busy.connections, 1)
   const two = { 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': { A: [A.gone, A.second] } }
-  t.match(await tryZone(two), { outcome: { outcome: 'delivered' }, taken: [0, 1] }, 'the second of two addresses')
+  shows(t, await tryZone(two), { outcome: { outcome: 'delivered' }, taken: [0, 1] }, 'the second of two addresses')
   for (const trouble of ['missing', 'servfail', 'silent'] as const) {
     const records = { ...hostsAt(A.first, A.second), 'mx0.to.com': trouble }
-    t.match(await tryZone(records), { outcome: { outcome: 'delivered' }, taken: [0, 1] }, trouble)
+    shows(t, await tryZone(records), { outcome: { outcome: 'delivered' }, taken: [0, 1] }, trouble)
   }
 })
 
@@ -97,24 +98,24 @@ t.test('a refusal of the recipient is final, and no reason to try the next host'
 })
 
 t.test('without a mail server the domain itself is one, if it has an address', async t => {
-  t.match(await tryZone({ 'to.com': { A: [A.second] } }), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
+  shows(t, await tryZone({ 'to.com': { A: [A.second] } }), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
   const none = { outcome: 'bounced', reply: '550 5.1.2 to.com has no mail server.' }
   t.match(await tryZone({ 'to.com': { TXT: ['x'] } }), { outcome: none })
   t.match(await tryZone({}), { outcome: none })
-  t.match(await tryZone({ 'to.com': { MX: ['0 .'] } }), {
+  shows(t, await tryZone({ 'to.com': { MX: ['0 .'] } }), {
     outcome: { outcome: 'bounced', reply: '556 5.1.10 to.com accepts no mail.' },
   })
   const mixed = { 'to.com': { MX: ['0 .', '10 mx.to.com'] }, 'mx.to.com': { A: [A.first] } }
-  t.match(await tryZone(mixed), { taken: [1, 0] }, 'a null MX among others is none')
+  shows(t, await tryZone(mixed), { taken: [1, 0] }, 'a null MX among others is none')
 })
 
 t.test('what DNS cannot say now it may say later', async t => {
   for (const trouble of ['servfail', 'refused', 'silent'] as const) {
     const { outcome } = await tryZone({ 'to.com': trouble })
-    t.match(outcome, { outcome: 'deferred', reason: /^The mail servers of to\.com could not be looked up: / }, trouble)
+    shows(t, outcome, { outcome: 'deferred', reason: /^The mail servers of to\.com could not be looked up: / }, trouble)
   }
   const unknown: Zone = { 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': 'servfail' }
-  t.match(await tryZone(unknown), {
+  shows(t, await tryZone(unknown), {
     outcome: { outcome: 'deferred', reason: 'The address of mx.to.com could not be looked up.' },
   })
   const loop = {
@@ -122,8 +123,8 @@ t.test('what DNS cannot say now it may say later', async t => {
     'a.to.com': { CNAME: ['b.to.com'] },
     'b.to.com': { CNAME: ['a.to.com'] },
   }
-  t.match(await tryZone(loop), { outcome: { outcome: 'deferred' } })
-  t.match(await tryZone({ 'to.com': { MX: [`10 ${A.first}`] } }), { outcome: { outcome: 'deferred' }, taken: [0, 0] })
+  shows(t, await tryZone(loop), { outcome: { outcome: 'deferred' } })
+  shows(t, await tryZone({ 'to.com': { MX: [`10 ${A.first}`] } }), { outcome: { outcome: 'deferred' }, taken: [0, 0] })
 })
 
 t.test('mail goes to no address that is not public, and to those beside it', async t => {
@@ -137,25 +138,25 @@ t.test('mail goes to no address that is not public, and to those beside it', asy
     const records = { 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': { AAAA: [address] } }
     t.match(await tryZone(records), { outcome: verdict }, address)
   }
-  t.match(await tryZone(hostsAt(FORBIDDEN, A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
+  shows(t, await tryZone(hostsAt(FORBIDDEN, A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
   const both = { 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': { A: [FORBIDDEN, A.first], AAAA: ['::1'] } }
-  t.match(await tryZone(both), { outcome: { outcome: 'delivered' }, taken: [1, 0] })
+  shows(t, await tryZone(both), { outcome: { outcome: 'delivered' }, taken: [1, 0] })
   const denied = { policy: { allowed: parseNetworks('127.0.0.0/8'), denied: parseNetworks(A.first) } }
-  t.match(await tryZone(hostsAt(A.first), denied), { outcome: verdict, taken: [0, 0] }, 'what the operator denies')
+  shows(t, await tryZone(hostsAt(A.first), denied), { outcome: verdict, taken: [0, 0] }, 'what the operator denies')
   t.equal(hosts.heard(), 0)
 })
 
 t.test('what lists this host sends no mail back to it, nor to what it likes less', async t => {
   const options = { isOwn: (address: string) => address === '192.0.2.7' }
   const loops = { outcome: 'failed', reason: 'Mail for to.com loops back: this host is its mail server.' }
-  t.match(await tryZone(hostsAt('192.0.2.7', A.second), options), { outcome: loops, taken: [0, 0] })
-  t.match(await tryZone(hostsAt(A.first, '192.0.2.7', A.second), options), { taken: [1, 0] })
-  t.match(await tryZone(hostsAt(A.gone, '192.0.2.7', A.second), options), {
+  shows(t, await tryZone(hostsAt('192.0.2.7', A.second), options), { outcome: loops, taken: [0, 0] })
+  shows(t, await tryZone(hostsAt(A.first, '192.0.2.7', A.second), options), { taken: [1, 0] })
+  shows(t, await tryZone(hostsAt(A.gone, '192.0.2.7', A.second), options), {
     outcome: { outcome: 'deferred', reason: /ECONNREFUSED/ },
     taken: [0, 0],
   })
   const named = { 'to.com': { MX: ['10 me.test'] }, 'me.test': { A: [A.first] } }
-  t.match(await tryZone(named), { outcome: loops, taken: [0, 0] }, 'by its name in EHLO')
+  shows(t, await tryZone(named), { outcome: loops, taken: [0, 0] }, 'by its name in EHLO')
 })
 
 t.test('its addresses are those of its interfaces but loopback, unless the operator allows one', async t => {
@@ -171,7 +172,7 @@ t.test('its addresses are those of its interfaces but loopback, unless the opera
 
 t.test('of a hundred hosts ten are tried, within the time of one attempt', async t => {
   const many = hostsAt(...Array.from({ length: 100 }, () => A.gone))
-  t.match(await tryZone(many), { outcome: { outcome: 'deferred', reason: /mx9\.to\.com\[127\.0\.0\.70\]/ } })
+  shows(t, await tryZone(many), { outcome: { outcome: 'deferred', reason: /mx9\.to\.com\[127\.0\.0\.70\]/ } })
   t.equal(asked.filter(question => question.startsWith('A ')).length, 10)
 
   const begin = performance.now()
@@ -186,7 +187,7 @@ t.test('a host that is never there is left alone, and the next one gets it at on
   })
   for (let n = 0; n < 4; n++) await world.send(transport, 'ann@to.com')
   const before = tarpit.connections
-  t.match(await world.send(transport, 'ann@to.com'), { outcome: 'delivered' })
+  shows(t, await world.send(transport, 'ann@to.com'), { outcome: 'delivered' })
   t.equal(tarpit.connections, before, 'without trying the first')
 })
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { StsPolicy } from '#lib/delivery/direct/mta_sts.ts'
 import { publishMx } from '#test/support/dns/mail_hosts.ts'
+import { shows } from '#test/support/shows.ts'
 import { openDirect, PATIENT, startPolicies } from '#test/support/smtp/direct.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { CERTIFICATE, KEY, trustCertificate } from '#test/support/tls/certificate.ts'
@@ -34,11 +35,11 @@ for (const [domain, n] of Object.entries({ 'none.com': 64, 'plain.com': 70, 'ref
 t.test('mail goes over TLS where there is some, whatever its certificate, and in the clear elsewhere', async t => {
   const transport = world.transport()
   sessions.splice(0)
-  t.match(await send(transport, 'ann@none.com'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ann@none.com'), { outcome: 'delivered' })
   t.strictSame(sessions, ['TLS to mx.none.com'])
-  t.match(await send(transport, 'ann@plain.com'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ann@plain.com'), { outcome: 'delivered' })
   for (const [domain, sink] of Object.entries({ 'refusing.com': refusing, 'broken.com': broken })) {
-    t.match(await send(transport, `ann@${domain}`), { outcome: 'delivered' }, domain)
+    shows(t, await send(transport, `ann@${domain}`), { outcome: 'delivered' }, domain)
     t.match(sink, { connections: 2, messages: 1 }, 'once more without TLS')
   }
   transport.close()
@@ -47,10 +48,10 @@ t.test('mail goes over TLS where there is some, whatever its certificate, and in
 t.test('that TLS of a host is broken is remembered for a while', async t => {
   const transport = world.transport()
   const before = broken.connections
-  t.match(await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
   const late = { fence: () => sleep(50, true) } // by then the drop is known
-  t.match(await send(transport, 'drop-pre-dot@broken.com', late), { outcome: 'deferred' }, 'which ends the connection')
-  t.match(await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'drop-pre-dot@broken.com', late), { outcome: 'deferred' }, 'which ends the connection')
+  shows(t, await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
   t.equal(broken.connections, before + 3, 'TLS was tried once')
 })
 
@@ -58,16 +59,17 @@ t.test('enforced, it goes over TLS or not at all', async t => {
   const transport = world.transport()
   const enforced = { tls: 'enforced' } as const
   sessions.splice(0)
-  t.match(await send(transport, 'ann@none.com', enforced), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ann@none.com', enforced), { outcome: 'delivered' })
   t.strictSame(sessions, ['TLS to mx.none.com'])
   const counts = () => [plain, refusing, broken].map(({ messages }) => messages)
   const before = counts()
   for (const domain of ['plain.com', 'refusing.com', 'broken.com']) {
     const reason = new RegExp(`^TLS is required here\\. No connection to mx\\.${domain}\\[127\\.0\\.0\\.7\\d\\]: `)
-    t.match(await send(transport, `ann@${domain}`, enforced), { outcome: 'deferred', reason })
+    shows(t, await send(transport, `ann@${domain}`, enforced), { outcome: 'deferred', reason })
   }
   await send(transport, 'ann@plain.com')
-  t.match(
+  shows(
+    t,
     await send(transport, 'ann@plain.com', enforced),
     { outcome: 'deferred' },
     'not over a kept connection either',
@@ -94,28 +96,29 @@ t.test('under a policy to enforce, mail goes to its hosts when they prove their 
   const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('mailauth'))
   t.notOk(isLoaded(), 'what reads policies is not loaded before there is one')
   const { outcome } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
-  t.match(outcome, { outcome: 'delivered' })
+  shows(t, outcome, { outcome: 'delivered' })
   t.ok(isLoaded())
   t.strictSame(sessions, ['TLS to mx.secure.acme.com'])
-  t.match([...kept], [['secure.acme.com', { mode: 'enforce', mx: ['mx.secure.acme.com'] }]])
+  shows(t, [...kept], [['secure.acme.com', { mode: 'enforce', mx: ['mx.secure.acme.com'] }]])
 
   const wild = POLICY.replace('mx.', '*.')
   const { outcome: next } = await trySts(t, wild, { 'mx.elsewhere.com': 64, 'other.secure.acme.com': 65 })
-  t.match(next, { outcome: 'delivered' }, 'past one that it does not name')
+  shows(t, next, { outcome: 'delivered' }, 'past one that it does not name')
   t.strictSame(sessions, ['TLS to other.secure.acme.com'])
 })
 
 t.test('and nowhere else', async t => {
   const wrong = await trySts(t, POLICY, { 'mx.elsewhere.com': 65 })
-  t.match(wrong.outcome, { outcome: 'deferred', reason: /MTA-STS policy/ }, 'a host that it does not name')
+  shows(t, wrong.outcome, { outcome: 'deferred', reason: /MTA-STS policy/ }, 'a host that it does not name')
   const unproven = await trySts(t, POLICY, { 'mx.secure.acme.com': 64 })
-  t.match(
+  shows(
+    t,
     unproven.outcome,
     { outcome: 'deferred', reason: /^TLS is required here\. .*certificate/i },
     'a wrong certificate',
   )
   const clear = await trySts(t, POLICY, { 'mx.secure.acme.com': 70 })
-  t.match(clear.outcome, { outcome: 'deferred', reason: /^TLS is required here\. / }, 'no TLS')
+  shows(t, clear.outcome, { outcome: 'deferred', reason: /^TLS is required here\. / }, 'no TLS')
   t.strictSame(sessions, [])
 })
 
@@ -126,10 +129,10 @@ t.test('a policy that is being tested only tells', async t => {
     ['mx.secure.acme.com', 64],
     ['mx.secure.acme.com', 70],
   ] as const) {
-    t.match((await trySts(t, testing, { [host]: n })).outcome, { outcome: 'delivered' })
+    shows(t, (await trySts(t, testing, { [host]: n })).outcome, { outcome: 'delivered' })
     t.match(world.lines.join(''), /"level":30.*an MTA-STS policy that is being tested/)
   }
-  t.match((await trySts(t, testing, { 'mx.secure.acme.com': 65 })).outcome, { outcome: 'delivered' })
+  shows(t, (await trySts(t, testing, { 'mx.secure.acme.com': 65 })).outcome, { outcome: 'delivered' })
   t.strictSame(world.lines, [])
 })
 
@@ -142,19 +145,19 @@ t.test('a policy is kept until it expires, though its host and DNS are silent or
   await enforced(t)
   for (const trouble of ['missing', 'servfail', 'silent'] as const) {
     zone['_mta-sts.secure.acme.com'] = trouble
-    t.match(await again(), { outcome: 'deferred', reason: /TLS is required/ }, trouble)
+    shows(t, await again(), { outcome: 'deferred', reason: /TLS is required/ }, trouble)
   }
   zone['_mta-sts.secure.acme.com'] = { TXT: ['v=STSv1; id=another'] }
   for (const change of [{ status: 500 }, { status: 302 }, { type: 'text/html' }, { text: 'x'.repeat(70_000) }]) {
     Object.assign(served, { text: POLICY.replace('enforce', 'none'), type: 'text/plain', status: 200 }, change)
-    t.match(await again(), { outcome: 'deferred', reason: /TLS is required/ }, JSON.stringify(change).slice(0, 40))
+    shows(t, await again(), { outcome: 'deferred', reason: /TLS is required/ }, JSON.stringify(change).slice(0, 40))
   }
   zone['mta-sts.secure.acme.com'] = 'missing'
-  t.match(await again(), { outcome: 'deferred', reason: /TLS is required/ }, 'without its host')
+  shows(t, await again(), { outcome: 'deferred', reason: /TLS is required/ }, 'without its host')
 
   const policy = kept.get('secure.acme.com') as StsPolicy
   kept.set('secure.acme.com', { ...policy, expires_at: new Date(Date.now() - 1) })
-  t.match(await again(), { outcome: 'delivered' }, 'once it has expired')
+  shows(t, await again(), { outcome: 'delivered' }, 'once it has expired')
 })
 
 t.test('a policy that never was to be had asks for nothing', async t => {
@@ -163,7 +166,7 @@ t.test('a policy that never was to be had asks for nothing', async t => {
     kept.clear()
     Object.assign(served, change)
     const outcome = await send(world.transport({ findPolicy: start() }), 'ann@secure.acme.com')
-    t.match(outcome, { outcome: 'delivered' }, JSON.stringify(change))
+    shows(t, outcome, { outcome: 'delivered' }, JSON.stringify(change))
   }
 })
 
@@ -180,7 +183,7 @@ t.test('it is fetched once, until its id changes', async t => {
 
 t.test('one that expires at once is not fetched for each message', async t => {
   const { transport, outcome } = await trySts(t, POLICY.replace('604800', '0'), { 'mx.secure.acme.com': 65 })
-  t.match(outcome, { outcome: 'delivered' })
+  shows(t, outcome, { outcome: 'delivered' })
   const before = served.requests
   for (let n = 0; n < 3; n++) await send(transport, 'ann@secure.acme.com')
   t.equal(served.requests, before)

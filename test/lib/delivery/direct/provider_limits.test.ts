@@ -3,6 +3,7 @@ import { OutboundWatch } from '#lib/delivery/direct/outbound_watch.ts'
 import { ProviderLimits } from '#lib/delivery/direct/provider_limits.ts'
 import { asksToSlowDown } from '#lib/delivery/direct/throttling.ts'
 import { createLog } from '#lib/log.ts'
+import { shows } from '#test/support/shows.ts'
 
 const NAME = 'provider.com'
 
@@ -133,7 +134,7 @@ t.test('the operator is told when nobody can be reached', t => {
   t.equal(lines.length, 0)
   fail(5)
   fail(5)
-  t.match(lines, [/"level":50.*npm run doctor/])
+  shows(t, lines, [/"level":50.*npm run doctor/])
   t.equal(lines.length, 1, 'once')
   clock.ms += 600_000
   fail(5)

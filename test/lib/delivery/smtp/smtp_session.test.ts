@@ -5,6 +5,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import t, { type Test } from 'tap'
 import { SmtpSession } from '#lib/delivery/smtp/session.ts'
 import type { Outgoing } from '#lib/delivery/transport.ts'
+import { shows } from '#test/support/shows.ts'
 
 const TIMEOUTS = { connect: 400, message: 600, dot: 400 }
 
@@ -38,7 +39,7 @@ t.test('writes no dot without the fence', async t => {
   for (const fence of [async () => false, () => Promise.reject(new Error('no \0 database'))]) {
     const server = await startScript(t)
     const session = await server.open()
-    t.match(await session.send(outgoing({ fence })), { outcome: 'released', reason })
+    shows(t, await session.send(outgoing({ fence })), { outcome: 'released', reason })
     await server.closed
     t.notOk(server.lines.includes('.'))
   }
@@ -55,7 +56,7 @@ t.test('asks for the fence once the server has taken the message', async t => {
   const session = await server.open({ ...TIMEOUTS, message: 10_000, dot: 10_000 })
   const message = Buffer.alloc(12 << 20, `${'x'.repeat(70)}\r\n`)
   const sent = session.send(outgoing({ message: { bytes: message }, fence: async () => order.push('fence') > 0 }))
-  t.match(await sent, { outcome: 'delivered' })
+  shows(t, await sent, { outcome: 'delivered' })
   t.strictSame(order, ['taken', 'fence'])
 })
 
@@ -69,7 +70,7 @@ t.test('a large message leaves turns to others, however fast the server takes it
   })
   let turns = 0
   for (; !isSent; turns++) await nextTurn()
-  t.match(await sent, { outcome: 'delivered' })
+  shows(t, await sent, { outcome: 'delivered' })
   t.ok(turns >= 64, `${turns} turns for 64 slices`)
 })
 
@@ -78,7 +79,7 @@ t.test('a refusal in the middle of the message counts, and its connection is not
   const session = await server.open()
   const reason = 'The receiver refused the message for its size.'
   const outcome = await session.send(outgoing({ fence: () => sleep(100, true) }))
-  t.match(outcome, { outcome: 'failed', reason, reply: '552 5.3.4 Big', class: 'size' })
+  shows(t, outcome, { outcome: 'failed', reason, reply: '552 5.3.4 Big', class: 'size' })
   t.notOk(session.isOpen)
   await server.closed
   await sleep(150)

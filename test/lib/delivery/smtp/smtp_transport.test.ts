@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createSmtpTransport, relayServer } from '#lib/delivery/smtp/transport.ts'
 import type { Outcome, Transport } from '#lib/delivery/transport.ts'
 import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
+import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 
@@ -12,7 +13,7 @@ const never = new AbortController().signal
 
 t.test('keeps connections for the next message, 100 each', async t => {
   const { sink, transport } = await open(t)
-  for (let i = 0; i < 150; i++) t.match(await send(transport, `ok-${i}`), { outcome: 'delivered' })
+  for (let i = 0; i < 150; i++) shows(t, await send(transport, `ok-${i}`), { outcome: 'delivered' })
   t.match(sink, { messages: 150, connections: 2 })
 
   await Promise.all(Array.from({ length: 5 }, (_, i) => send(transport, `ok-${i}`)))
@@ -23,12 +24,12 @@ t.test('a refusal leaves the connection as good as new, and 421 ends it', async 
   const { sink, transport } = await open(t)
   for (const refused of ['perm-550', 'tmp-451', 'data-554', 'data-451']) {
     t.match(await send(transport, refused), { reply: `${refused.slice(-3)} As you asked` })
-    t.match(await send(transport, 'ok'), { outcome: 'delivered' })
+    shows(t, await send(transport, 'ok'), { outcome: 'delivered' })
   }
   t.equal(sink.connections, 1)
   for (const ended of ['421', 'data-421', 'garbage']) {
-    t.match(await send(transport, ended), { outcome: 'deferred' })
-    t.match(await send(transport, 'ok'), { outcome: 'delivered' })
+    shows(t, await send(transport, ended), { outcome: 'deferred' })
+    shows(t, await send(transport, 'ok'), { outcome: 'delivered' })
   }
   t.match(sink, { messages: 7, connections: 4 })
 })
@@ -47,11 +48,11 @@ t.test('a kept connection that ends before its next message is replaced, once', 
   const transport = createSmtpTransport(relayServer(inbox.url, 'me.test'), TIMEOUTS, 5)
   t.teardown(() => transport.close())
 
-  t.match(await send(transport, 'ann'), { outcome: 'delivered' })
-  t.match(await send(transport, 'ann'), { outcome: 'delivered' }, 'in spite of the 421')
+  shows(t, await send(transport, 'ann'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ann'), { outcome: 'delivered' }, 'in spite of the 421')
   t.equal(connections, 2)
-  t.match(await send(transport, 'ann'), { outcome: 'deferred', reply: '421 4.7.0 Enough' }, 'the new one ends as well')
-  t.match([connections, mails, inbox.messages.length], [3, 5, 2])
+  shows(t, await send(transport, 'ann'), { outcome: 'deferred', reply: '421 4.7.0 Enough' }, 'the new one ends as well')
+  shows(t, [connections, mails, inbox.messages.length], [3, 5, 2])
 })
 
 t.test('and so is one that the server just drops', async t => {
@@ -70,18 +71,18 @@ t.test('and so is one that the server just drops', async t => {
   const { port } = server.address() as AddressInfo
   const transport = createSmtpTransport(relayServer(`smtp://127.0.0.1:${port}`, 'me.test'), TIMEOUTS, 5)
   t.teardown(() => transport.close())
-  t.match(await send(transport, 'ann'), { outcome: 'delivered' })
-  t.match(await send(transport, 'ann'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ann'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ann'), { outcome: 'delivered' })
   t.equal(mails, 3)
 })
 
 t.test('what was begun on a kept connection is not begun again', async t => {
   const { sink, transport } = await open(t)
   await send(transport, 'ok')
-  t.match(await send(transport, 'drop-pre-dot'), { outcome: 'deferred' })
+  shows(t, await send(transport, 'drop-pre-dot'), { outcome: 'deferred' })
   t.equal(sink.connections, 1)
   await send(transport, 'ok')
-  t.match(await send(transport, 'dribble'), { outcome: 'deferred', reason: /no answer in 2 s/ })
+  shows(t, await send(transport, 'dribble'), { outcome: 'deferred', reason: /no answer in 2 s/ })
   t.match(sink, { connections: 2, messages: 2 })
 })
 
@@ -104,7 +105,7 @@ t.test('at the end who waits for a reply to the final dot is in doubt', async t 
   const waiting = send(transport, 'hang-post-dot')
   await waitUntil(() => sink.messages > 0, 'the message has arrived')
   transport.close()
-  t.match(await waiting, { outcome: 'in_doubt', reason: /closed/ })
+  shows(t, await waiting, { outcome: 'in_doubt', reason: /closed/ })
 })
 
 t.test('does not knock on and on at a door that does not open', async t => {

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { download, fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ALLOWED, failureOf, policyOf, startServer } from '#test/support/http/fetching.ts'
+import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 
 const LIMITS = { max_bytes: 100_000, deadline_ms: 20_000 }
@@ -37,7 +38,7 @@ t.test('a POST carries its headers and body as they are', async t => {
   const answer = await fetchSafely({ url, method: 'POST', headers, body, ...LIMITS }, policyOf([port]))
   t.equal(answer.status, 201)
   t.equal(String(await buffer(answer.body)), '')
-  t.match(posted, [{ headers: { 'webhook-id': 'msg_1', 'user-agent': 'Other', 'content-length': '10' }, body }])
+  shows(t, posted, [{ headers: { 'webhook-id': 'msg_1', 'user-agent': 'Other', 'content-length': '10' }, body }])
 })
 
 t.test('every status is an answer to fetch, and only 2xx to download', async t => {

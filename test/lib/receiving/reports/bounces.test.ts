@@ -6,6 +6,7 @@ import { deliveryNotices, harmlessNotices, twoRecipients } from '#test/support/m
 import { ordinaryMail } from '#test/support/mail/bounces/ordinary_mail.ts'
 import { asReceived, LINE_ENDS } from '#test/support/mail/bounces/received.ts'
 import { severalNotices, textDelays, textNotices } from '#test/support/mail/bounces/text_notices.ts'
+import { shows } from '#test/support/shows.ts'
 
 const read = (raw: string) => readReport(Buffer.from(raw))
 
@@ -56,9 +57,9 @@ t.test('ordinary mail is no report, whatever it tells or quotes', async t => {
 })
 
 t.test('what only takes longer, or has arrived, has not failed', async t => {
-  for (const [action, raw] of harmlessNotices) t.match(read(raw), { recipients: [{ action }] })
+  for (const [action, raw] of harmlessNotices) shows(t, read(raw), { recipients: [{ action }] })
   for (const raw of textDelays)
-    t.match(read(raw), { recipients: [{ address: 'ann@other.example', action: 'delayed' }] })
+    shows(t, read(raw), { recipients: [{ address: 'ann@other.example', action: 'delayed' }] })
 })
 
 t.test('a notice in words is about a role address that it lists', async t => {
@@ -79,7 +80,7 @@ t.test('a notice in words is about a role address that it lists', async t => {
 })
 
 t.test('each recipient of a notice has its own action', async t => {
-  t.match(read(twoRecipients), {
+  shows(t, read(twoRecipients), {
     recipients: [
       { address: 'ann@other.example', action: 'failed' },
       { address: 'bob@other.example', action: 'delivered' },

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import type { IncomingHttpHeaders, RequestListener } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
@@ -9,6 +10,8 @@ import { readConfig } from '#lib/config.ts'
 import { checkVirus } from '#lib/receiving/verdicts/clamav.ts'
 import { checkSpam } from '#lib/receiving/verdicts/rspamd.ts'
 import { ALLOWED, startServer, startTcpServer } from '#test/support/http/fetching.ts'
+import { makeScratch } from '#test/support/scratch.ts'
+import { shows } from '#test/support/shows.ts'
 
 const envelope = {
   address: '192.0.2.1',
@@ -51,7 +54,7 @@ t.test('rspamd is told who brought the message, and gets it as it is', async t =
   }
   await spamOf(t, answer)
   await spamOf(t, answer, { from: { ...envelope, mail_from: '', helo: 'a\r\nRcpt: b@x.com ü' } })
-  t.match(heard, [
+  shows(t, heard, [
     {
       url: 'POST /checkv2',
       headers: {
@@ -131,7 +134,9 @@ t.test('what is longer than clamd takes is not judged, and it says why', async t
 })
 
 t.test('clamd is spoken to by its socket', async t => {
-  const path = join(t.testdir(), 'clamd.ctl')
+  const directory = await makeScratch('clamd-') // the path of a socket has at most 107 bytes
+  t.teardown(() => rm(directory, { recursive: true }))
+  const path = join(directory, 'clamd.ctl')
   const server = createServer(socket => socket.once('data', () => socket.end('stream: OK\0'))).listen(path)
   await once(server, 'listening')
   t.teardown(() => server.close())
