@@ -17,7 +17,7 @@ import { ROOT } from '#test/support/root.ts'
 import { listFiles } from '#test/support/together.ts'
 import { findUnusedExports } from '#test/support/unused_exports.ts'
 
-/** The words of the API and its docs, from left to right. */
+/** The words of the API and its docs, in the order in which rooms may import. */
 const SUBJECTS =
   'process files webhooks domains templates suppressions accounts safety request_log contacts topics polls tracking contents ' +
   'sending delivery receiving erasure segments campaigns events automations members config doctor'
@@ -32,7 +32,7 @@ const MAX_FILE = 150
 const MAX_FUNCTION = 50
 const MAX_FOLDER = 15
 
-/** Each exception with its reason; one that is no longer needed fails. In test/ only the rules about imports apply. */
+/** Each exception with its reason; an exception that is no longer needed fails. Tests are only checked for imports. */
 const LONG_FILES = {}
 const LONG_FUNCTIONS = {
   'sql/sending/emails.ts findEmail': 'one statement',
@@ -41,7 +41,7 @@ const FULL_FOLDERS = {
   'sql/migrations': 'one file per change of the schema',
 }
 
-/** Read by the test runner. */
+/** Exports that the test runner calls. */
 const RUNNER_EXPORTS = {
   'test/setup.ts globalSetup': 'called before all tests',
   'test/setup.ts globalTeardown': 'called after all tests',
@@ -49,7 +49,7 @@ const RUNNER_EXPORTS = {
 
 const paths = globSync('*/**/*.{ts,sql}', { cwd: ROOT, exclude: name => name === 'node_modules' }).sort()
 const all: Tree = new Map(paths.map(path => [path, readFileSync(join(ROOT, path), 'utf8')]))
-/** Written by `npm run docs`. */
+/** Without what `npm run docs` generates. */
 const written: Tree = new Map([...all].filter(([path]) => !path.includes('/generated/')))
 const source: Tree = new Map([...written].filter(([path]) => !path.startsWith('test/')))
 const tests: Tree = new Map([...all].filter(([path]) => path.startsWith('test/')))

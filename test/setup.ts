@@ -5,17 +5,17 @@ import { makeScratch } from '#test/support/scratch.ts'
 let server: TestServer | undefined
 let cache: string | undefined
 
-/** Before the first test file: what is put into the environment here reaches all of them. */
+/** Runs before the first test file; variables set here reach all of them. */
 export async function globalSetup(): Promise<void> {
-  process.env.TAP_TIMEOUT ??= '600' // s for a whole file, which tap takes for one test: only one that hangs takes so long
-  // Every file, and every process that one starts, reads the same program: half of what most of them do.
+  process.env.TAP_TIMEOUT ??= '600' // in seconds, for a whole file, which tap counts as one test: only a file that hangs takes so long
+  // Test files and the processes they start share compiled code, which halves the CPU time of most.
   cache = await makeScratch('mailbrook-cache-')
   process.env.NODE_COMPILE_CACHE = cache
   server = await startTestServer()
   process.env[SERVER_VARIABLE] = server.url
 }
 
-/** After the last one, also when the run is interrupted. */
+/** Runs after the last test file, also when the run is interrupted. */
 export async function globalTeardown(): Promise<void> {
   await server?.stop()
   if (cache) await rm(cache, { recursive: true, force: true })

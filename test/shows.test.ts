@@ -1,7 +1,7 @@
 import t from 'tap'
 import { shows } from '#test/support/shows.ts'
 
-/** Returns whether `shows` passes: what it hands to tap are two values that must be the same. */
+/** Returns whether `shows` passes: the two values it hands to tap must be the same. */
 function passes(found: unknown, expected: unknown): boolean {
   const compared: string[] = []
   const strictSame = (...values: unknown[]) => {
@@ -12,12 +12,12 @@ function passes(found: unknown, expected: unknown): boolean {
   return compared[0] === compared[1]
 }
 
-/** JSON has neither of them. */
+/** JSON supports neither of them. */
 function textOf(value: unknown): unknown {
   return value instanceof RegExp || typeof value === 'function' ? String(value) : value
 }
 
-t.test('shows takes a part of an object, and the whole of a list or a string', async t => {
+t.test('shows compares objects partially, and lists and strings exactly', async t => {
   t.ok(passes({ a: 1, b: [{ c: 'x', d: 2 }] }, { b: [{ c: 'x' }] }))
   t.ok(passes({ reason: 'it failed', at: new Date() }, { reason: /failed/, at: Date }))
   t.ok(passes({ b: [1, 2] }, { b: { length: 2 } }))

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { waitUntil } from '#test/support/wait_until.ts'
 
-t.test('waitUntil returns what is found at last', async t => {
+t.test('waitUntil returns the first truthy result of the condition', async t => {
   let tries = 0
   t.equal(await waitUntil(async () => ++tries === 3 && `after ${tries}`, 'the third try'), 'after 3')
 })
 
-t.test('waitUntil ends after its limit and says what was waited for, and how far it came', async t => {
+t.test('waitUntil rejects at its limit with what it waited for', async t => {
   let tries = 0
   await t.rejects(
     waitUntil(() => false, 'the mail is sent', 0),
@@ -22,7 +22,7 @@ t.test('waitUntil ends after its limit and says what was waited for, and how far
   )
 })
 
-t.test('waitUntil throws what the condition throws', async t => {
+t.test('waitUntil rejects with the error of the condition', async t => {
   const ended = async () => {
     throw new Error('the process has ended')
   }

@@ -11,9 +11,9 @@ import { domainConflict, planLimit } from './create_domain.ts'
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
 /**
- * Has DNS asked for the records of a domain, soon; answers its status until then.
+ * Queues a verification of a domain; returns its status until then.
  *
- * @throws {ApiError} 404; `domain_conflict`, `plan_limit_reached` when it could not be verified whatever DNS says
+ * @throws {ApiError} 404; `domain_conflict` or `plan_limit_reached` if it could not be verified whatever DNS has
  */
 export async function requestVerification(
   { pool, config }: Dependencies,
@@ -36,7 +36,7 @@ export async function requestVerification(
   })
 }
 
-/** What is sendable stays so: to look after it is in nobody's way. @throws {ApiError} */
+/** Checks that a domain may be verified. A sendable domain always may: checking it harms nobody. @throws {ApiError} */
 export async function requireVerifiable(db: Queryable, account_id: string, domain: ListedDomain): Promise<void> {
   if (isSendable(domain.status)) return
   if (await findConflict(db, account_id, domain.name)) throw domainConflict(domain.name)

@@ -23,10 +23,10 @@ type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: str
 type WithoutSecrets = Omit<Dependencies, 'secrets'>
 
 /**
- * Stages new keys for a domain, unless there are some that wait for their records. They sign once DNS has these
- * (`settleDkimKeys`). For a domain that is trusted DNS is never asked, so that the operator alone can tell.
+ * Stages new keys for a domain, unless staged keys already wait for their records. They sign once their records are in
+ * DNS (`settleDkimKeys`). DNS is never checked for a trusted domain, so only the operator can confirm its records.
  *
- * @throws {ApiError} `not_found`; `validation_error`: it was never verified, or is trusted and its owner asks
+ * @throws {ApiError} `not_found`; `validation_error` if it was never verified, or if it is trusted and its owner asks
  */
 export async function rotateDkimKeys(
   { pool, secrets, config }: Dependencies,
@@ -46,7 +46,7 @@ export async function rotateDkimKeys(
     await lockDomain(tx, owner.account_id, owner.domain_id)
     const current = await findKeyedDomain(tx, owner)
     if (!current) throw notFound('Domain')
-    // Else somebody was faster, and those keys are as new.
+    // Otherwise another request was first, and its keys are as new.
     if (current.generation < generation && keys.length > 0) {
       await deleteStagedKeys(tx, owner)
       await insertDkimKeys(tx, keys)
@@ -57,8 +57,8 @@ export async function rotateDkimKeys(
 }
 
 /**
- * What was found of the records of a domain, for its keys: staged ones sign from now on whose record is there. Whoever
- * calls has locked the domain. Answers whether others sign now.
+ * Applies the checks of a domain's records to its keys: staged keys whose records are published sign from now on. The
+ * caller must have locked the domain. Returns true if other keys sign now.
  */
 export async function settleDkimKeys(
   tx: Tx,
@@ -66,7 +66,7 @@ export async function settleDkimKeys(
   checks: { record: DomainRecord; check: Check }[],
 ): Promise<boolean> {
   const seen = checks.flatMap(({ record: { record, name }, check: { status } }) =>
-    // Where nobody could say, it is as it was.
+    // The state stays unchanged if DNS did not respond.
     record !== 'DKIM' || status === 'temporary_failure'
       ? []
       : [{ selector: name.slice(0, name.indexOf('.')), is_published: status === 'verified' }],
@@ -75,7 +75,10 @@ export async function settleDkimKeys(
   return (await activateStagedKeys(tx, owner)) > 0
 }
 
-/** The operator says that the records of the staged keys are there. False: none is staged. */
+/**
+ * Activates the staged keys of a trusted domain, whose records the operator has confirmed. Returns false if no key is
+ * staged.
+ */
 export async function activateTrustedKeys({ pool, config }: WithoutSecrets, owner: KeyOwner): Promise<boolean> {
   return pool.transaction(async tx => {
     await lockDomain(tx, owner.account_id, owner.domain_id)
@@ -86,7 +89,7 @@ export async function activateTrustedKeys({ pool, config }: WithoutSecrets, owne
   })
 }
 
-/** Forgets keys that have signed nothing for long. Answers how many it were. */
+/** Deletes keys that retired long ago; returns the number of domains. */
 export async function forgetRetiredKeys({ pool, config }: WithoutSecrets): Promise<number> {
   return pool.transaction(async tx => {
     const owners = await deleteRetiredKeys(tx)
@@ -95,7 +98,7 @@ export async function forgetRetiredKeys({ pool, config }: WithoutSecrets): Promi
   })
 }
 
-/** Makes the key of Ed25519 for domains of when there were none. Answers how many they are. */
+/** Generates Ed25519 keys for domains that were added before these existed; returns the number of domains. */
 export async function addEd25519Keys({ pool, secrets, config }: Dependencies, limit: number): Promise<number> {
   const lacking = await listDomainsWithoutEd25519(pool, limit)
   const keys = await Promise.all(lacking.map(owner => makeDkimKey(secrets, owner, 'ed25519-sha256')))
@@ -106,7 +109,7 @@ export async function addEd25519Keys({ pool, secrets, config }: Dependencies, li
   return lacking.length
 }
 
-/** Other keys are other records. */
+/** Announces domains whose keys have changed, since their records change too. */
 async function announceKeys(tx: Tx, config: Dependencies['config'], owners: KeyOwner[]): Promise<void> {
   const ids = new Map(owners.map(({ account_id, domain_id: id }) => [id, { account_id, id }]))
   await announceDomains(tx, 'domain.updated', [...ids.values()], config.SERVER_DOMAIN)

@@ -5,15 +5,16 @@ import type { Secrets } from '#lib/secrets.ts'
 import { type DkimKeyRow, listSigningKeys, markDkimKey } from '#sql/domains/dkim_keys.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Domains whose keys are at hand: some kilobytes each. */
+/** Domains whose keys are cached: some kilobytes each. */
 const REMEMBERED = 10_000
 
 type Dependencies = { pool: Pool; secrets: Secrets; log: Log; keys_ms: number }
 
 /**
- * The keys a domain signs with, RSA first, opened once in `keys_ms`. Throws for a domain without one of RSA, or when that
- * does not open: mail waits then, since unsigned it would only harm the domain. Without the one of Ed25519 it does not wait.
- * One that has retired is used for as long, and its record is there for days.
+ * Returns the keys that a domain signs with, RSA first; they are opened once per `keys_ms`. Throws if the domain has no
+ * RSA key or that key cannot be opened: mail then waits, since unsigned it would only harm the domain. A missing
+ * Ed25519 key does not stop mail. A retired key may be used for up to `keys_ms` more; its record stays published for
+ * days.
  */
 export function createDkimKeys(deps: Dependencies): (account_id: string, domain_id: string) => Promise<DkimKey[]> {
   const known = new Memory<Promise<DkimKey[]>>(REMEMBERED)
@@ -23,7 +24,7 @@ export function createDkimKeys(deps: Dependencies): (account_id: string, domain_
     if (remembered) return remembered
     const keys = openKeys(deps, account_id, domain_id)
     known.set(domain_id, keys, deps.keys_ms)
-    // A failure is not remembered: the next message asks again.
+    // A failure is not cached: the next message tries again.
     keys.catch(() => known.delete(domain_id))
     return keys
   }
@@ -54,7 +55,9 @@ function openKey(row: DkimKeyRow, secrets: Secrets): DkimKey | Error {
   }
 }
 
-/** What a private key is sealed for: its place, so that it opens in no other. */
+/**
+ * Returns the context that a private key is sealed with: it names the row, so that the key cannot be opened in another.
+ */
 export function dkimContext(key: { id: string; account_id: string }): string {
   return `dkim_keys|private_key|${key.id}|${key.account_id}`
 }

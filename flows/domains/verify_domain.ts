@@ -26,7 +26,7 @@ import { settleDkimKeys } from './rotate_dkim_keys.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; log: Log; server_domain: string }
 
-/** Asks DNS for the records of a domain, and writes what that makes of it (contract 15.2). */
+/** Checks the records of a domain in DNS, and stores the result and the new status (contract 15.2). */
 export async function verifyDomain(deps: Dependencies, account_id: string, domain_id: string): Promise<void> {
   const { pool, dns, log, server_domain } = deps
   const domain = await findDomainToVerify(pool, account_id, domain_id)
@@ -39,14 +39,17 @@ export async function verifyDomain(deps: Dependencies, account_id: string, domai
     if (!locked || !isToVerify(locked)) return null
     if (isDeepStrictEqual(await listWanted(tx, locked, server_domain), wanted))
       return settle(tx, locked, checked, server_domain)
-    // DNS was asked for what it is not to have any more.
+    // The records to publish have changed during the check, so it is repeated.
     await queueVerification(tx, [locked])
     return null
   })
   if (change && change.from !== change.to) log.info({ account_id, domain_id, ...change }, 'a domain has another status')
 }
 
-/** For a trusted one the operator vouches; one that failed waits until somebody asks for it to be verified. */
+/**
+ * Returns false for trusted domains, for which the operator vouches, and for failed ones, which wait for a request to
+ * verify them.
+ */
 function isToVerify({ is_trusted, status }: DomainToVerify): boolean {
   return !is_trusted && isChecked(status)
 }
@@ -78,7 +81,10 @@ async function settle(
   return { name, from: domain.status, to: state.status, problems }
 }
 
-/** Two accounts with one name, or one above the other, would each receive and sign what is the other's. */
+/**
+ * State of a domain whose name another account has verified: with the same name, or one above the other, each would
+ * receive and sign mail of the other.
+ */
 const LOST: DomainState & { check_at: null } = {
   status: 'failed',
   window_since: null,
@@ -87,7 +93,9 @@ const LOST: DomainState & { check_at: null } = {
   return_path_verified: false,
 }
 
-/** As long as it is being verified, what was never found is on its way. */
+/**
+ * Returns the result of each record. While the domain is being verified, a record that was never found is `pending`.
+ */
 async function recordChecks(
   tx: Tx,
   { account_id, id, name, status }: DomainToVerify,

@@ -20,9 +20,9 @@ export type Erased = { emails: number; pending_emails: number; received_emails: 
 type Dependencies = { pool: Pool; config: { BASE_URL: string } }
 
 /**
- * Erases a person from a domain: the contact with its events and its runs of automations, the contents of mail to its address
- * alone, its answers to polls, received mail from it, and its suppression. Only opt-outs stay, by the hash of the address. The
- * contact goes last, so that a call that was interrupted can be repeated.
+ * Erases a person from a domain: the contact with its events and its runs of automations, the contents of mail to its
+ * address alone, its answers to polls, received mail from it, and its suppression. Only opt-outs are kept, under a hash
+ * of the address. The contact is deleted last, so that an interrupted call can be repeated.
  *
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
  */
@@ -38,7 +38,7 @@ export async function eraseContact(
   return { id: contact.id, erased: { ...sent, received_emails, suppressions } }
 }
 
-/** Items of a page of a list. */
+/** Items per page of a list. */
 const PAGE = 100
 
 async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: Contact) {
@@ -48,7 +48,7 @@ async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: 
     const { data, has_more } = await listEmails(pool, account_id, { limit: PAGE, after }, filters)
     const alone = data.filter(({ to, cc, bcc }) => [...to, ...cc, ...bcc].length === 1).map(({ id }) => id)
     const forgotten = await forgetSettledEmails(pool, account_id, alone)
-    // Mail that waits for its end, and mail that others got as well, stays: the answers to its polls go.
+    // Unsettled mail, and mail that others got as well, is kept; only answers to its polls are deleted.
     const ids = data.map(({ id }) => id)
     await withdrawAnswers(pool, account_id, ids, email)
     count.emails += forgotten
@@ -69,7 +69,7 @@ async function deleteReceived(pool: Pool, account_id: string, { email, domain_id
   }
 }
 
-/** Returns how many suppressions there were: none or one. */
+/** Returns the number of deleted suppressions: 0 or 1. */
 async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promise<number> {
   return writeContact(pool, account_id, { id: contact.id }, async (tx, { id, domain_id, email }) => {
     await announceContacts(tx, account_id, 'contact.deleted', [id])

@@ -17,7 +17,10 @@ export async function defineEvent(
   return inserted.catch(refuseDuplicate('`name` is used by another event definition.', 422))
 }
 
-/** The newest 100 events of a name, newest first. @throws {ApiError} 404 if it has no definition and no events */
+/**
+ * Returns the newest 100 events of a name, newest first. @throws {ApiError} 404 if it has neither a definition nor
+ * events
+ */
 export async function readRecentEvents(db: Queryable, account_id: string, ref: EventRef): Promise<RecentEvent[]> {
   const definition = await findDefinition(db, account_id, ref)
   const events = await listRecentEvents(db, account_id, definition?.name ?? ref.name)

@@ -10,19 +10,23 @@ import {
 } from '#sql/events/contact_events.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Stores an event in a commit shared with whoever else is waiting; returns after it. @throws {ApiError} if it cannot be stored now */
+/**
+ * Stores an event in a commit that concurrent callers share; resolves after the commit. @throws {ApiError} if it cannot
+ * be stored now
+ */
 export type IngestEvent = (draft: EventDraft) => Promise<Ingestion>
 
-/** Events of one commit weigh at most this many characters of JSON. */
+/** Most characters of JSON per commit. */
 const MAX_WEIGHT = 1 << 20
-/** About how many characters of JSON an event takes besides its payload. */
+/** Approximate characters of JSON per event, besides its payload. */
 const ROW_WEIGHT = 300
-/** Well before callers give up, who would then not know what became of their request. */
+/** Ends well before callers time out and then do not know the result of their request. */
 const PATIENCE_MS = 5_000
 
 /**
- * A process has one: it gathers all events of the moment. Those of contacts whose runs are being advanced go together with others
- * of the kind: one contact with a thousand events a second would otherwise have all wait for the steps of its runs.
+ * Combines concurrent events of this process into shared commits; a process has one. Events of contacts whose runs are
+ * being advanced are combined separately: otherwise one contact with a thousand events per second would make all others
+ * wait for the steps of its runs.
  */
 export function createIngestEvent(pool: Pool): IngestEvent {
   const [ingest, ingestPatiently] = [false, true].map(is_patient =>

@@ -14,20 +14,20 @@ import { findDefinition } from '#sql/events/definitions.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { IngestEvent } from './ingest_together.ts'
 
-/** `ingestEvent` gathers all events of the moment: a process has one. */
+/** `ingestEvent`: shared by the whole process, so that concurrent events share commits. */
 type Services = { pool: Pool; ingestEvent: IngestEvent }
 
 /** `replayed`: the answer is that of an earlier request with the same key. */
 export type SentEvent = IngestedEvent & { replayed: boolean }
 
 /**
- * Stores an event of a contact with all that follows from it in one commit: runs that it starts or wakes, and its contact, if
- * the domain has none of its address.
+ * Stores an event of a contact with all its effects in one commit: runs that it starts or wakes, and a new contact if
+ * the domain has none with its address.
  *
- * Nothing that is wrong with it ends this early if it has a key: a retry gets the answer of the first, although the contact
- * is gone by now.
+ * With a key, an invalid event does not fail early: a retry gets the answer of the first request even if the contact is
+ * gone by then.
  *
- * @throws {ApiError} 404, `validation_error`, `automation_quota_exceeded`, `contacts_busy`, those of keys
+ * @throws {ApiError} 404, `validation_error`, `automation_quota_exceeded`, `contacts_busy`, the errors of keys
  */
 export async function sendEvent(
   { pool, ingestEvent }: Services,
@@ -44,7 +44,7 @@ export async function sendEvent(
   return toSent(isNobody ? await ingestWithContact(pool, draft, origin) : ingestion, refusal)
 }
 
-/** Returns the id of the domain. @throws {ApiError} `validation_error` for a domain or a payload that is wrong */
+/** Returns the id of the domain. @throws {ApiError} `validation_error` for a wrong domain or payload */
 async function checkEvent(pool: Pool, caller: Caller, { name, domain, payload }: NewEvent): Promise<string> {
   const [domain_id, definition] = await Promise.all([
     requireDomain(pool, { caller, domain }),
@@ -70,18 +70,21 @@ function toDraft(
     ...{ account_id, domain_id, name, payload, is_refused: domain_id === null },
     ...{ contact_id: 'contact_id' in who ? who.contact_id : null, email: 'email' in who ? who.email : null },
     ...(key ?? { route: null, key: null, fingerprint: null }),
-    // 62 bits of it are random.
+    // 62 bits of the tail are random.
     tail: newId().replaceAll('-', '').slice(-16),
   }
 }
 
-/** Under the contact lock of the account, in a commit of its own. Undone if the event is not stored. */
+/**
+ * Creates the contact and stores the event in a separate commit, under the contact lock of the account. Rolled back if
+ * the event is not stored.
+ */
 async function ingestWithContact(pool: Pool, draft: EventDraft, origin: ConsentOrigin): Promise<Ingestion> {
   const place = { account_id: draft.account_id, domain_id: draft.domain_id as string, audience_id: null }
   return writeContacts(pool, place, async tx => {
     await storeContact(tx, place, { email: draft.email as string }, origin, 'event')
     const [ingestion] = (await ingestEvents(tx, [draft])) as [Ingestion]
-    // Meanwhile a request with the same key may have made the contact.
+    // A replay is fine: a request with the same key may have created the contact meanwhile.
     if (ingestion.outcome === 'stored' || ingestion.outcome === 'replayed') return ingestion
     throw faultOf(ingestion, null)
   })

@@ -40,7 +40,7 @@ export class BlobStores {
 
   /** Deletes blobs that nothing refers to; returns how many were deleted. */
   async purge(): Promise<number> {
-    // Blobs in a store that is not configured any more stay, and do not stop others from being deleted.
+    // Blobs in a store that is no longer configured are kept, and do not stop others from being deleted.
     const postgres = await untilNoneLeft(() => deleteUnusedBlobs(this.#pool, PURGED))
     return this.#stores.s3 ? postgres + (await untilNoneLeft(() => this.#purgeS3())) : postgres
   }
@@ -55,7 +55,7 @@ export class BlobStores {
     return store
   }
 
-  /** Deletes the rows last: without them nothing knows of the bytes. */
+  /** Deletes the rows last: without them the stored bytes could not be found. */
   async #delete(name: BlobStoreName, blobs: BlobId[]): Promise<void> {
     await this.#storeOf(name).delete(blobs.map(keyOf))
     await deleteBlobs(this.#pool, blobs)

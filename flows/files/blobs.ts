@@ -15,13 +15,13 @@ import { type Pool, sqlState } from '#sql/pool.ts'
 import { BlobStores } from './blob_stores.ts'
 
 /**
- * Contents of files. The same content is stored once per account; a day after its last use it may be deleted. New content
- * goes where BLOB_STORE says; older content is read from where it lies.
+ * Contents of files. Equal content is stored once per account, and may be deleted a day after its last use. New content
+ * goes to BLOB_STORE; older content is read from the store that has it.
  */
 export type Blobs = {
   /** Stores content of any length, chunk by chunk as it arrives. */
   write(account_id: string, chunks: AsyncIterable<Buffer>): Promise<Blob>
-  /** Stores content in memory, unless it is stored already. `sha256`, hex: given if it is known. */
+  /** Stores content that is in memory, unless it is stored already. `sha256`: hex, if known. */
   put(account_id: string, content: Buffer, sha256?: string): Promise<Blob>
   /** Reads a blob from its start. @throws if there is none */
   read: ReadBlob
@@ -30,7 +30,7 @@ export type Blobs = {
   close(): void
 }
 
-/** The bytes of a blob, in pieces of any length. */
+/** Returns the bytes of a blob in chunks of any length. */
 export type ReadBlob = (account_id: string, blob_id: string) => AsyncIterable<Buffer>
 
 const UNIQUE_VIOLATION = '23505'
@@ -74,22 +74,22 @@ async function writeBlob(
     throw error
   }
   const arrived = { ...arriving, ...digest.end() }
-  // If this fails, the blob may be complete all the same and in use by somebody else: it stays.
+  // If this fails, the blob may still be complete and in use, so it is kept.
   const blob = await complete(pool, arrived, () => completeBlob(pool, arrived))
   if (blob !== arrived) await stores.drop(arrived)
   return blob
 }
 
-/** Stores a blob and returns it, or returns the one that has the same content already. */
+/** Stores a blob and returns it, or returns an existing blob with the same content. */
 async function complete(pool: Pool, blob: Blob, store: () => Promise<boolean>): Promise<Blob> {
   for (;;) {
     if (await store().catch(unlessTaken)) return blob
     const known = await useBlob(pool, blob.account_id, blob.sha256)
-    if (known) return known // else it was released at that moment
+    if (known) return known // otherwise it was released meanwhile
   }
 }
 
-/** False if another blob with this content was completed at the same moment. */
+/** Returns false if another blob with this content was completed at the same time; rethrows other errors. */
 function unlessTaken(error: unknown): false {
   if (sqlState(error) === UNIQUE_VIOLATION) return false
   throw error
@@ -118,7 +118,7 @@ class Digest implements AsyncIterable<Buffer> {
   }
 }
 
-/** Writes in pieces need less memory: each is copied, in the protocol of Postgres more than once. */
+/** Yields content in pieces, which needs less memory: each write is copied, by the Postgres protocol more than once. */
 async function* inPieces(content: Buffer): AsyncIterable<Buffer> {
   for (let start = 0; start < content.length; start += CHUNK_SIZE) yield content.subarray(start, start + CHUNK_SIZE)
 }

@@ -5,7 +5,7 @@ import type { Pool, Tx } from '#sql/pool.ts'
 
 type Change = { account_id: string; member_id: string; by: Role }
 
-/** @throws {ApiError} `not_found`; `validation_error` if owners are concerned and an admin asks, or no owner would be left */
+/** @throws {ApiError} `not_found`; `validation_error` if an admin changes owners, or if no owner would be left */
 export async function changeRole(pool: Pool, change: Change, role: Role): Promise<void> {
   await pool.transaction(async tx => {
     await checkChange(tx, change, role)
@@ -13,7 +13,10 @@ export async function changeRole(pool: Pool, change: Change, role: Role): Promis
   })
 }
 
-/** Takes a member out of an account; the member's sessions no longer see it from then on. @throws {ApiError} as `changeRole` */
+/**
+ * Removes a member from an account; from then on the member's sessions have no access to it. @throws {ApiError} as
+ * `changeRole`
+ */
 export async function removeMember(pool: Pool, change: Change): Promise<void> {
   await pool.transaction(async tx => {
     await checkChange(tx, change, null)
@@ -32,7 +35,7 @@ async function checkChange(tx: Tx, { account_id, member_id, by }: Change, role: 
   }
 }
 
-/** An error for admins who want what owners may do. */
+/** Returns the error for admins who try to change owners. */
 export function onlyOwners(): ApiError {
   return new ApiError('validation_error', 'Only owners can change owners.')
 }

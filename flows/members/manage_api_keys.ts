@@ -10,7 +10,10 @@ import type { Pool, Queryable } from '#sql/pool.ts'
 
 type Scope = Pick<NewApiKey, 'permission' | 'domain_id' | 'default_domain_id'>
 
-/** Makes a key. Its text is in `token`, this once. @throws {ApiError} `validation_error`, `not_found` for a domain */
+/**
+ * Creates a key. Its text is returned in `token`, only this once. @throws {ApiError} `validation_error`, `not_found`
+ * for a domain
+ */
 export async function makeApiKey(
   pool: Pool,
   secrets: Secrets,
@@ -24,7 +27,7 @@ export async function makeApiKey(
   return { ...((await findApiKey(pool, account_id, id)) as ApiKey), token }
 }
 
-/** Changes the fields that are given. All processes go by the new scope within 5 seconds. @throws {ApiError} as `makeApiKey` */
+/** Changes the given fields. All processes apply the new scope within 5 seconds. @throws {ApiError} as `makeApiKey` */
 export async function changeApiKey(pool: Pool, account_id: string, id: string, change: ApiKeyChange): Promise<void> {
   await pool.transaction(async tx => {
     const key = await findApiKey(tx, account_id, id)
@@ -37,7 +40,7 @@ export async function changeApiKey(pool: Pool, account_id: string, id: string, c
 }
 
 async function checkScope(db: Queryable, account_id: string, scope: Scope): Promise<void> {
-  // A key that reads everything and only sends from one domain would be mistaken for a harmless one.
+  // Such a key could read everything, but its domain would make it look harmless.
   if (scope.domain_id && scope.permission !== 'sending_access') {
     throw new ApiError('validation_error', '`domain_id` limits only keys whose `permission` is `sending_access`.')
   }

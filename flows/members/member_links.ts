@@ -20,7 +20,10 @@ type Links = Pick<Foundation, 'config' | 'pool' | 'secrets'>
 const HOUR_MS = 3_600_000
 const INVITATION_MS = 7 * 24 * HOUR_MS
 
-/** A link for the first member of a server, who becomes an operator and an owner of `account_id`. Good for an hour, and once. */
+/**
+ * Creates a link for the first member of a server, who becomes an operator and an owner of `account_id`. Valid once,
+ * for an hour.
+ */
 export function createSetupLink(links: Links, account_id: string): Promise<string> {
   const link = { purpose: 'setup', account_id, role: 'owner', email: null, member_id: null, invited_by: null } as const
   return createLink(links, { ...link, valid_ms: HOUR_MS })
@@ -28,12 +31,12 @@ export function createSetupLink(links: Links, account_id: string): Promise<strin
 
 export type Invitation = { account_id: string; email: string; role: Role; invited_by: string | null }
 
-/** A link for a person who is to become a member of an account. Good for seven days, and once. */
+/** Creates a link that invites a person to an account. Valid once, for seven days. */
 export function createInvitation(links: Links, invitation: Invitation): Promise<string> {
   return createLink(links, { ...invitation, purpose: 'invite', member_id: null, valid_ms: INVITATION_MS })
 }
 
-/** A link by which a member chooses another password. Good for an hour, and once. @throws {ApiError} `not_found` */
+/** Creates a link by which a member chooses a new password. Valid once, for an hour. @throws {ApiError} `not_found` */
 export async function createResetLink(links: Links, email: string): Promise<string> {
   const member = await findLogin(links.pool, email)
   if (!member) throw notFound('Member')
@@ -57,10 +60,11 @@ export async function openLink({ pool, secrets }: Links, token: string): Promise
 export type Given = { email?: string | undefined; name: string; password: string }
 
 /**
- * Does what a link is for: makes a member, adds a member of another account to this one, or sets a password, which ends all
- * sessions of the member. Returns the id of the member.
+ * Carries out a link: creates a member for an account, or sets a password, which ends all sessions of the member.
+ * Returns the id of the member.
  *
- * @throws {ApiError} `not_found` if another was faster, `validation_error` if the person is a member with another password
+ * @throws {ApiError} `not_found` if the link was used meanwhile; `validation_error` if the address is a member's
+ *   already
  */
 export async function followLink({ pool }: Links, link: MemberLink, given: Given): Promise<string> {
   const password = await hashPassword(given.password)
@@ -87,7 +91,7 @@ async function join(tx: Tx, link: MemberLink, { email, name, password }: Given):
   return id
 }
 
-/** Adds a member who is signed in to the account that invited the member's address. @throws {ApiError} */
+/** Adds a signed-in member to the account that invited the member's address. @throws {ApiError} */
 export async function acceptInvitation({ pool }: Links, link: MemberLink, member: Member): Promise<void> {
   if (link.purpose !== 'invite' || link.email !== member.email) {
     throw new ApiError('validation_error', `The invitation is for ${link.email ?? 'somebody else'}.`)

@@ -15,15 +15,15 @@ import { type Client, countTry, startSession } from './sessions.ts'
 
 type Services = Pick<Foundation, 'pool' | 'secrets' | 'config'>
 
-/** EdDSA, ES256 and RS256, which all authenticators know one of (IANA, COSE Algorithms). */
+/** EdDSA, ES256 and RS256; every authenticator supports one of them (IANA, COSE Algorithms). */
 const supportedAlgorithmIDs = [-8, -7, -257]
 
 const SIGN_IN = 'sign_in'
 const addingOf = ({ member_id }: Session) => `add ${member_id}`
 
 /**
- * Whom passkeys are for (WebAuthn level 3, section 5.1.3): the host of BASE_URL. Null where browsers have none: the host
- * is an IP address, or is reached by plain http and is not this machine.
+ * Returns the relying party of passkeys (WebAuthn level 3, section 5.1.3): the host of BASE_URL. Null if browsers do
+ * not support passkeys there: the host is an IP address, or is reached by plain http and is not this machine.
  */
 export function relyingParty(BASE_URL: string): { id: string; origin: string } | null {
   const { hostname, protocol, origin } = new URL(BASE_URL)
@@ -38,7 +38,10 @@ function requireRelyingParty({ config }: Services) {
   return { expectedRPID: party.id, expectedOrigin: party.origin }
 }
 
-/** The request for a new passkey that a browser gets, as JSON for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+/**
+ * Returns the options for a browser to create a passkey, as JSON for
+ * `PublicKeyCredential.parseCreationOptionsFromJSON`.
+ */
 export async function optionsToAdd(services: Services, session: Session): Promise<object> {
   const { generateRegistrationOptions } = await import('@simplewebauthn/server')
   const known = await listPasskeys(services.pool, session.member_id)
@@ -55,7 +58,7 @@ export async function optionsToAdd(services: Services, session: Session): Promis
   })
 }
 
-/** Adds the passkey that a browser has made. `credential` is its JSON. @throws {ApiError} `validation_error` */
+/** Adds a passkey that a browser has created. `credential`: its JSON. @throws {ApiError} `validation_error` */
 export async function addPasskey(
   services: Services,
   session: Session,
@@ -76,7 +79,10 @@ export async function addPasskey(
   if (!isNew) throw new ApiError('validation_error', 'This passkey is there already.')
 }
 
-/** The request for a known passkey that a browser gets, as JSON for `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+/**
+ * Returns the options for a browser to sign in by a passkey, as JSON for
+ * `PublicKeyCredential.parseRequestOptionsFromJSON`.
+ */
 export async function optionsToSignIn(services: Services): Promise<object> {
   const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
   return generateAuthenticationOptions({
@@ -86,16 +92,17 @@ export async function optionsToSignIn(services: Services): Promise<object> {
   })
 }
 
-/** Each challenge is good for one answer: whoever sees it pass by cannot use it again. */
+/** Limits each challenge to one use, so that whoever intercepts it cannot use it again. */
 export function createUseChallenge({ pool, log }: Foundation): CountUse {
   const onError = (err: unknown) => log.warn({ err }, 'challenges of passkeys are counted by each process for itself')
   return createCountUse(pool, { name: 'passkey', uses: 1, window_s: CHALLENGE_SECONDS, onError })
 }
 
 /**
- * Signs in by a passkey; returns the token of a new session. `credential` is JSON of the browser.
+ * Signs in by a passkey; returns the token of a new session. `credential`: JSON of the browser.
  *
- * @throws {ApiError} `validation_error` if it does not fit, `rate_limit_exceeded` after five tries within a minute
+ * @throws {ApiError} `validation_error` if the passkey is unknown or not valid, `rate_limit_exceeded` after five tries
+ *   within a minute
  */
 export async function signInByPasskey(
   services: Services & { countTries: CountUse; useChallenge: CountUse },
@@ -128,7 +135,7 @@ export async function signInByPasskey(
 const refusal = (cause?: unknown) =>
   new ApiError('validation_error', 'The passkey is unknown, or its answer came too late.', { cause })
 
-/** The library throws for each rule that an answer of a browser breaks. */
+/** Turns errors into refusals: the library throws for each rule that a response of a browser breaks. */
 async function orRefuse<Answer>(verify: () => Promise<Answer>): Promise<Answer> {
   try {
     return await verify()

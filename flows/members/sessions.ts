@@ -7,7 +7,7 @@ import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
 import { findLogin, listOwnAccounts, setPassword } from '#sql/members/members.ts'
 import { deleteSessions, findSession, insertSession, type Session } from '#sql/members/sessions.ts'
 
-/** Where a member signs in from. */
+/** The client from which a member signs in. */
 export type Client = { client_address: string; user_agent: string }
 
 type Services = Pick<Foundation, 'pool' | 'secrets'>
@@ -17,7 +17,7 @@ const MAX_USER_AGENT = 500
 
 const WRONG = 'The address or the password is wrong.'
 
-/** Counts tries to sign in, per address of the member and client: all processes together. */
+/** Counts attempts to sign in, per member address and client address, across all processes. */
 export function createCountTries({ pool, log }: Foundation): CountUse {
   const onError = (err: unknown) => log.warn({ err }, 'tries to sign in are counted by each process for itself')
   return createCountUse(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
@@ -26,7 +26,7 @@ export function createCountTries({ pool, log }: Foundation): CountUse {
 /**
  * Checks an address and a password; returns the token of a new session.
  *
- * @throws {ApiError} `validation_error` if they are wrong, `rate_limit_exceeded` after five tries within a minute
+ * @throws {ApiError} `validation_error` if either is wrong, `rate_limit_exceeded` after five tries within a minute
  */
 export async function signIn(
   services: Services & { countTries: CountUse },
@@ -49,7 +49,9 @@ export async function countTry(countTries: CountUse, key: string): Promise<void>
   throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
 }
 
-/** Returns the token of the session, for the cookie. @throws {ApiError} if the member belongs to no account any more */
+/**
+ * Returns the token of the session, for the cookie. @throws {ApiError} if the member no longer belongs to an account
+ */
 export async function startSession({ pool, secrets }: Services, member_id: string, client: Client): Promise<string> {
   const [account] = await listOwnAccounts(pool, member_id)
   if (!account) throw new ApiError('validation_error', 'You belong to no account any more.')

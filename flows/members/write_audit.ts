@@ -14,7 +14,7 @@ export type Change = {
 
 const MAX_TEXT = 500
 
-/** Notes who changed what. */
+/** Records who changed what. */
 export async function writeAudit(db: Queryable, change: Change): Promise<void> {
   const [actor_name, target] = [change.actor_name.slice(0, MAX_TEXT), change.target?.slice(0, MAX_TEXT) ?? null]
   await insertAuditEntry(db, { ...change, id: newId(), actor_name, target })

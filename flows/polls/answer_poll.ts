@@ -6,8 +6,9 @@ import { retryConflicts } from '#sql/retry.ts'
 type Recipient = { account_id: string; delivery_id: string }
 
 /**
- * Stores the answer of a recipient, in one commit with its figures and webhooks; the last one counts. Returns the poll as it is
- * then. The poll of a test email stores no answer. Null: the poll or its email does not exist any more.
+ * Stores the answer of a recipient in one commit with figures and webhook events; a later answer replaces an earlier
+ * one. Returns the poll with the answer; null if the poll or its email no longer exists. The poll of a test email
+ * stores no answer.
  */
 export async function answerPoll(
   pool: Pool,

@@ -7,7 +7,7 @@ const NAME = 'secret_key_check'
 const CONTEXT = `settings|value|${NAME}|`
 
 /**
- * The secrets of SECRET_KEY, once it is known to be the one this database was made with: with another key no API key
+ * Returns the secrets of SECRET_KEY after checking that this database was set up with it: with another key no API key
  * would be valid and no stored key could be opened.
  *
  * @throws {StartupError}
@@ -16,12 +16,12 @@ export async function openSecrets(pool: Pool, secret_key: string): Promise<Secre
   const secrets = createSecrets(secret_key)
   if (await isUnused(pool, secrets)) {
     await insertSetting(pool, NAME, secrets.seal(Buffer.from(NAME), CONTEXT))
-    await isUnused(pool, secrets) // of two processes that do so with two keys, one must not start
+    await isUnused(pool, secrets) // if two processes insert it with different keys, one must not start
   }
   return secrets
 }
 
-/** Whether no SECRET_KEY has been used with this database yet. @throws {StartupError} when another one has */
+/** Returns true if no SECRET_KEY has been used with this database yet. @throws {StartupError} if another one has */
 export async function isUnused(pool: Pool, secrets: Secrets): Promise<boolean> {
   const sealed = await findSetting(pool, NAME)
   if (!sealed) return true

@@ -3,16 +3,16 @@ import { OutageError } from '#lib/errors.ts'
 import { type NoAnswerError, NotConnectedError, type Pool } from '#sql/pool.ts'
 import { endSession } from '#sql/process/sessions.ts'
 
-/** So long Postgres may be away before its caller is told that nothing is known. */
+/** How long Postgres may be unavailable before the caller is told that the result is unknown. */
 const PATIENCE_MS = 1_000
 const PAUSE_MS = 100
 
-/** It is not known what became of a statement: neither its answer came nor could Postgres be asked. */
+/** The result of a statement is unknown: its response was lost, and Postgres could not be asked. */
 class UnknownOutcomeError extends OutageError {}
 
 /**
- * Asks what became of a statement whose answer was lost. It may still be at work, and commit after it was looked for, so
- * its backend is ended first.
+ * Finds the result of a statement whose response was lost. The statement may still be running and could commit after
+ * the check, so its backend is ended first.
  *
  * @throws {UnknownOutcomeError}
  */
@@ -21,7 +21,7 @@ export async function readBack<T>(pool: Pool, lost: NoAnswerError, ask: () => Pr
     try {
       if (await endSession(pool, lost.session)) return await ask()
     } catch {
-      // Away, or about to start again; its caller tells of the answer that was lost.
+      // Postgres is unavailable or restarting; the error of the lost response is thrown in the end.
     }
     if (performance.now() > limit) throw new UnknownOutcomeError(lost.message, { cause: lost })
   }

@@ -10,17 +10,17 @@ import { createPool, NotConnectedError, type Pool } from '#sql/pool.ts'
 import { openSecrets } from './open_secrets.ts'
 import { readDatabaseTime } from './sync_clock.ts'
 
-/** What every process starts from. */
+/** Services that every process needs. */
 export type Foundation = { config: Config; log: Log; pool: Pool; secrets: Secrets }
 
 export type Running = {
-  /** Finishes what was begun, within the process's own limits. */
+  /** Finishes work in progress, within the limits of the process. */
   stop(): Promise<void>
-  /** Rejects when it can no longer do its work: the process then ends with code 1, to be replaced. */
+  /** Rejects if the process can no longer work: it then exits with code 1, to be replaced. */
   failed?: Promise<never>
 }
 
-/** Opens the database and its secrets, and sets the clock by it. @throws {StartupError} */
+/** Opens the database and its secrets, and sets the clock from the database. @throws {StartupError} */
 export async function layFoundation(config: Config, log: Log = createLog(config.LOG_LEVEL)): Promise<Foundation> {
   if (!config.DATABASE_URL || !config.SECRET_KEY) throw new StartupError('DATABASE_URL is not set.')
   const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
@@ -37,7 +37,7 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
   }
 }
 
-/** Starts a process of the Procfile on a foundation of its own, which ends with it. */
+/** Starts a process of the Procfile with its own foundation, which is closed with it. */
 export async function startOnFoundation(start: (foundation: Foundation) => Promise<Running>): Promise<Running> {
   const foundation = await layFoundation(readConfig())
   const running = await start(foundation).catch(async error => {
@@ -51,19 +51,21 @@ export async function startOnFoundation(start: (foundation: Foundation) => Promi
   return { ...running, stop }
 }
 
-/** One wish to stop may arrive by several ways: Ctrl-C reaches npm and us, and npm passes it on. */
+/** The same signal may arrive twice: Ctrl-C reaches both npm and us, and npm passes it on. */
 const SAME_SIGNAL_MS = 1_000
 
-/** What is left open when everything has stopped, such as a connection to a database that is gone, is cut off. */
+/**
+ * Handles that are still open after everything has stopped, such as a connection to a dead database, are cut off after
+ * this time.
+ */
 const LINGER_MS = 3_000
 
-/** A start that is under way when the signal comes gets so long: it may wait for a database that hangs. */
+/** Time that a start in progress gets after a signal: it may be waiting for a database that hangs. */
 const START_MS = 5_000
 
 /**
- * Starts something and stops it on SIGTERM, SIGINT or SIGHUP (its terminal was closed); a signal that comes later on
- * ends the process at once. An error that nobody expected also stops it, with code 1: what was begun is finished before
- * the process is replaced.
+ * Starts a process and stops it on SIGTERM, SIGINT or SIGHUP (its terminal was closed); a later signal exits at once.
+ * An unexpected error also stops it, with code 1: work in progress is finished before the process is replaced.
  */
 export async function superviseProcess(start: () => Promise<Running>): Promise<void> {
   const stopped = Promise.withResolvers<void>()
@@ -78,7 +80,7 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
     stopped.resolve()
   }
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, onSignal)
-  process.on('uncaughtException', onError) // rejections that nobody handles as well
+  process.on('uncaughtException', onError) // includes unhandled rejections
   try {
     const running = await Promise.race([start(), stopped.promise.then(() => sleep(START_MS, null, { ref: false }))])
     if (!running) process.exit(1)

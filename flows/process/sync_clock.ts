@@ -4,21 +4,22 @@ import type { Pool } from '#sql/pool.ts'
 import { readClock } from '#sql/process/clock.ts'
 
 /**
- * In between, the machine's monotonic clock counts on, whatever happens to its time of day. It stops while the machine
- * sleeps; after that, nothing is accepted for at most this long (sql/sending/accept/judge_drafts.sql).
+ * Interval between readings. In between, the machine's monotonic clock is used, so changes of its time of day have no
+ * effect. That clock stops while the machine sleeps; after that, nothing is accepted for at most this interval
+ * (sql/sending/accept/judge_drafts.sql).
  */
 const INTERVAL_MS = 10_000
 
-/** Readings per sync. The quickest one counts: the clock is off by at most half of its round trip. */
+/** Readings per sync. The quickest one is used: the clock is off by at most half of its round trip. */
 const QUESTIONS = 3
 
-/** A slower reading is less exact than the clock that is set already. */
+/** Slower readings are less exact than the current clock, so they are ignored. */
 const MAX_ROUND_TRIP_MS = 1_000
 
 /** Sets the clock of this process (lib/clock.ts) to that of the database. Readings slower than the limit are ignored. */
 export async function readDatabaseTime(pool: Pool, max_round_trip_ms = Number.POSITIVE_INFINITY): Promise<void> {
   let quickest = max_round_trip_ms
-  // A transaction has its connection already, so that only the statements are timed.
+  // The transaction already has a connection, so only the statements are timed.
   await pool.transaction(async tx => {
     for (let n = 0; n < QUESTIONS; n++) {
       const asked_at = performance.now()

@@ -8,14 +8,18 @@ import { insertTokenKey, listTokenKeys } from '#sql/process/token_keys.ts'
 const FIRST = 1
 const KEY_BYTES = 32
 
-/** Keys are read again when they are older. Shorter than a new key waits before it signs (sql/process/token_keys.ts). */
+/**
+ * Keys older than this are read again. This is shorter than the time that a new key waits before it signs
+ * (sql/process/token_keys.ts).
+ */
 const FRESH_MS = 60_000
 
 export type ReadTokenKeys = () => Promise<TokenKeys>
 
 /**
- * Reads the keys of tokens, and makes the first one if there is none. They are read again each minute that they are used in,
- * so that every process knows a new key before any signs with it; nobody waits for that, and if it fails the old ones serve.
+ * Reads the keys of tokens, and creates the first one if there is none. While in use, they are read again each minute,
+ * so that every process knows a new key before any process signs with it. Callers do not wait for that, and if it fails
+ * the old keys are used.
  */
 export function createReadTokenKeys(
   dependencies: { pool: Pool; secrets: Secrets },
@@ -42,8 +46,8 @@ async function readTokenKeys({ pool, secrets }: { pool: Pool; secrets: Secrets }
 }
 
 /**
- * Makes another key of tokens, which signs links from ten minutes later on. Links that were signed with older keys stay good.
- * Returns its kid.
+ * Creates another key of tokens, which signs links ten minutes later. Links that were signed with older keys stay
+ * valid. Returns its kid.
  */
 export async function addTokenKey({ pool, secrets }: { pool: Pool; secrets: Secrets }): Promise<number> {
   const { kids } = await readTokenKeys({ pool, secrets })
@@ -56,7 +60,7 @@ function newKey(secrets: Secrets, kid: number) {
   return { kid, key: secrets.seal(randomBytes(KEY_BYTES), tokenKeyContext(kid)) }
 }
 
-/** The place that a key is sealed for, so that it opens in no other. */
+/** Returns the context that a key is sealed with: it names the row, so that the key cannot be opened in another. */
 export function tokenKeyContext(kid: number): string {
   return `token_keys|key|${kid}|`
 }

@@ -6,14 +6,14 @@ import type { Report, ReportedRecipient } from '#lib/receiving/reports/report.ts
 import type { Tx } from '#sql/pool.ts'
 import { applyReportedOutcome, type ReportedDelivery, type ReportedOutcome } from '#sql/receiving/reports.ts'
 
-/** `find` answers the delivery of a return path that we have signed, null for all else. */
+/** Returns the delivery of a return path that we have signed, else null. */
 type FindDelivery = (address: string) => Promise<ReportedDelivery | null>
 
 export type ReadReport = {
   isReport: boolean
-  /** What is to be written of deliveries: none when it proves nothing, or nothing has failed. */
+  /** Outcomes to store for deliveries; empty if the report proves nothing or reports no failure. */
   outcomes: ReportedOutcome[]
-  /** Why it changes nothing, although it should: null when there is nothing that it should change. */
+  /** Why the report has no effect although it should; null if no effect is expected. */
   fault: string | null
 }
 
@@ -21,13 +21,13 @@ const UNREAD = 'It looks like a report, and could not be read.'
 const UNKNOWN = 'It is about no delivery: it came to no return path of ours, and shows none.'
 
 const RETURN_PATH = /b-[a-z2-7]{42}@[\w.-]{1,255}/gi
-/** More of them are somebody's game. */
+/** Most return paths looked up per message; more are abuse. */
 const MAX_TOKENS = 5
 
 /**
- * Reads what a message reports, if it is a report. Anybody can write one: it counts for the deliveries whose signed return
- * path it came to and no other, whomever it names. The receiver of a mail alone knows its return path. A complaint does not
- * come back to it, and shows it in what it returns.
+ * Reads a message if it is a report. Anybody can write one, so it counts only for deliveries whose signed return path
+ * it was sent to, whomever it names: only the receiver of an email knows its return path. A complaint is not sent to
+ * the return path but contains it in the returned message.
  */
 export async function findReport(
   raw: Uint8Array,
@@ -55,7 +55,7 @@ export async function findReport(
   }
 }
 
-/** The deliveries whose return paths stand in these texts. */
+/** Returns the deliveries whose return paths occur in these texts. */
 async function findNamed(texts: string[], find: FindDelivery): Promise<ReportedDelivery[]> {
   const tokens = texts.flatMap(text => text.toLowerCase().match(RETURN_PATH) ?? [])
   const found: ReportedDelivery[] = []
@@ -66,7 +66,7 @@ async function findNamed(texts: string[], find: FindDelivery): Promise<ReportedD
   return found
 }
 
-/** @throws while a delivery is being sent: its own outcome is written first */
+/** @throws while a delivery is still being sent, since its own outcome must be written first */
 export async function applyReport(tx: Tx, outcomes: ReportedOutcome[]): Promise<void> {
   for (const outcome of outcomes) {
     if ((await applyReportedOutcome(tx, outcome)) === 'sending') {
@@ -90,7 +90,10 @@ function outcomeOf(report: Report, { account_id, id, recipient }: ReportedDelive
   return { ...delivery, outcome, reason, reply, class: cause, bounce, suppression_id }
 }
 
-/** Ours, or those that their server has made of it: it has failed when all of them have. */
+/**
+ * Finds the failed recipient of a report: ours, or those to which its server redirected it; then all of them must have
+ * failed.
+ */
 function findFailed(recipients: ReportedRecipient[], address: string): ReportedRecipient | null {
   const own = recipients.filter(one => one.address === address || one.original === address)
   const meant = own.length > 0 ? own : recipients

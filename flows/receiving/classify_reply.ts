@@ -11,7 +11,7 @@ import type { Pool } from '#sql/pool.ts'
 
 export type ClassifyWork = { pool: Pool; config: Config; log: Log }
 
-/** The category of a received reply; null as well when reading it takes too long. */
+/** Returns the category of a received reply; null also if reading it takes too long. */
 export async function classifyMessage(
   work: ClassifyWork,
   account_id: string,
@@ -27,8 +27,8 @@ export async function classifyMessage(
 }
 
 /**
- * What a reply means, by the AI service if one is configured and the account has credits left, else by phrases. Never
- * inside a transaction: a service may take its time. A question without an answer costs nothing.
+ * Returns the meaning of a reply: by the AI service if one is configured and the account has credits left, else by
+ * phrases. Never called inside a transaction, since a service may be slow. A failed request costs no credit.
  */
 export async function classifyReply(work: ClassifyWork, account_id: string, text: string): Promise<Category | null> {
   if (text === '') return null

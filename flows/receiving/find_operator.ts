@@ -6,7 +6,7 @@ import type { ReceivingParty } from './receive_email.ts'
  * Finds the account that gets mail to `postmaster` without a domain, whoever owns the domain of this server; null while
  * there is no account.
  *
- * @throws when OPERATOR_ACCOUNT names none
+ * @throws if OPERATOR_ACCOUNT names no account
  */
 export async function findOperatorParty({
   pool,

@@ -3,16 +3,16 @@ import { Memory } from '#lib/async/ttl_cache.ts'
 import { listReceivingDomains, type ReceivingDomain } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Domains at most. */
+/** Most cached domains. */
 const REMEMBERED = 1_000
 
-/** The domain of this name that mail is received for, or null. */
+/** Returns the domain of this name if mail is received for it, else null. */
 export type FindReceivingDomain = (name: string) => Promise<ReceivingDomain | null>
 
 /**
- * Who sends much sends to the same domains: what was found holds for `remember_ms`, so long does a domain receive once it
- * has gone. Not what was not found, since a new domain is to receive at once; nor what has a quota, since the recipient
- * after the last one it has room for is to be refused.
+ * Senders of much mail send to the same domains, so found domains are cached for `remember_ms`: a deleted domain
+ * receives for that much longer. Unknown names are not cached, since a new domain must receive at once; nor are domains
+ * with a quota, since the first recipient beyond it must be rejected.
  */
 export function createFindReceivingDomain(pool: Pool, remember_ms: number): FindReceivingDomain {
   const known = new Memory<ReceivingDomain>(REMEMBERED)

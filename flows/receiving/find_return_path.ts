@@ -13,8 +13,8 @@ type Places = { pool: Pool; config: Pick<Config, 'RETURN_PATH_DOMAIN'> }
 type Dependencies = Places & { secrets: Secrets }
 
 /**
- * The delivery whose return path this is. Null: nothing that we have signed, or not at a domain that its bounces can come
- * back to: RETURN_PATH_DOMAIN, the domain it was from, or a label below that.
+ * Returns the delivery of a return path. Null if we have not signed it, or if it is at a domain to which its bounces
+ * cannot return; those are RETURN_PATH_DOMAIN, the domain that the email was from, and the names below it.
  */
 export function findReturnPath(
   { secrets, ...places }: Dependencies,
@@ -23,10 +23,10 @@ export function findReturnPath(
   return findDelivery(places, address, local => parseReturnPathLocal(local, secrets))
 }
 
-/** An address that mail to unsubscribe is sent to; the keys are read for nothing else. */
+/** Form of addresses for mail to unsubscribe; the keys are read only for such addresses. */
 const UNSUBSCRIBE_FORM = /^u-[a-z2-7]{42}@/i
 
-/** The delivery whose recipient unsubscribes by mail to this address; null as for return paths. */
+/** Returns the delivery whose recipient unsubscribes by mail to this address; null as for return paths. */
 export async function findUnsubscribing(
   { readTokenKeys, ...places }: Places & { readTokenKeys: ReadTokenKeys },
   address: string,
@@ -51,8 +51,8 @@ async function findDelivery(
 }
 
 /**
- * The account that a report or a mail to unsubscribe is for; null for any other address. The domain that the email was from
- * must still be there.
+ * Returns the account for a report or for mail to unsubscribe; null for any other address. The domain that the email
+ * was from must still exist.
  */
 export async function findReturnPathParty(
   dependencies: Dependencies & { readTokenKeys: ReadTokenKeys },

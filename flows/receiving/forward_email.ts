@@ -14,8 +14,9 @@ import type { Queryable } from '#sql/pool.ts'
 import type { EmailToForward } from '#sql/receiving/emails_to_answer.ts'
 
 /**
- * The email that passes a received one on, to be accepted as any other: what that says and its files, or a note and the
- * raw message as a file. Its files are not copied. @throws {ApiError} something of it is not kept, or too large
+ * Makes the email that forwards a received one, to be accepted like any other: with its content and files, or with a
+ * note and the raw message as a file. Files are not copied. @throws {ApiError} if a part is no longer stored, or too
+ * large
  */
 export async function forwardEmail(
   db: Queryable,
@@ -45,7 +46,7 @@ export async function forwardEmail(
 
 type File = EmailToForward['attachments'][number]
 
-/** An image in its HTML stays one, whatever its disposition. */
+/** Makes an image in the HTML inline, whatever its disposition. */
 function showFile(file: File, shown: Set<string>): File {
   return file.content_id !== null && shown.has(file.content_id) ? { ...file, content_disposition: 'inline' } : file
 }
@@ -62,7 +63,7 @@ function rawFile({ raw_sha256 }: EmailToForward): File {
   }
 }
 
-/** The first address it was received at that we may send from. */
+/** Returns the first address that the email was received at and that may send. */
 async function receivedAt(db: Queryable, account_id: string, { received_for }: EmailToForward): Promise<Address> {
   const addresses = received_for.map(text => parseAddress(text)).filter(address => address !== null)
   const names = await listSendingDomains(
@@ -76,7 +77,7 @@ async function receivedAt(db: Queryable, account_id: string, { received_for }: E
   throw new ApiError('missing_required_field', message)
 }
 
-/** Files that lie in blobs already: from now on these stay for as long as new ones would. */
+/** Attaches files that are stored as blobs; their retention starts again as for new ones. */
 async function attach(db: Queryable, account_id: string, files: File[]): Promise<NewAttachment[]> {
   const attachments: NewAttachment[] = []
   for (const { sha256, ...head } of files) {
@@ -91,7 +92,7 @@ async function attach(db: Queryable, account_id: string, files: File[]): Promise
   return attachments
 }
 
-/** What strangers wrote, as a caller might have. */
+/** Returns the header fields of a stranger's file in a form that a caller could have sent. */
 function safeHead({ filename, content_type, content_disposition, content_id }: Omit<File, 'sha256'>) {
   return {
     filename: safeFilename(filename),

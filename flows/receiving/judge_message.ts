@@ -18,12 +18,15 @@ export type Judge = {
 
 const JUDGE_TIMES: JudgeTimes = { rspamd_ms: 10_000, clamav_ms: 30_000 }
 
-/** By service, for those that hang: each message would wait for as long as may be, and so would those behind it. */
+/**
+ * Breakers per service, for services that hang: otherwise each message would wait for the full deadline, and so would
+ * those behind it.
+ */
 const breakers = new Map<string, Breaker>()
 
 /**
- * Asks everybody who has an opinion on a message, at the same time. A service that is away keeps no mail from being read;
- * one that hangs is asked once in a while only, and all other mail is read without its opinion.
+ * Runs authentication, spam check and virus check of a message at the same time. A failing service does not stop mail
+ * from being read. A service that hangs is only tried occasionally, and other mail is read without its verdict.
  */
 export async function judgeMessage(
   { config, log, judge_times = JUDGE_TIMES }: Judge,
@@ -64,7 +67,7 @@ async function ask<Where>(
     breaker.succeeded()
     return verdict
   } catch (error) {
-    // A service that fails at once holds up nothing: the next message is a new chance.
+    // A service that fails quickly delays nothing, so the next message tries it again.
     if (performance.now() - start >= 0.9 * deadline_ms) breaker.failed(String(error))
     else breaker.abstained()
     throw error

@@ -13,11 +13,11 @@ import { findReturnPath } from './find_return_path.ts'
 
 type LinkWork = ClassifyWork & { secrets: Secrets }
 
-/** How a received email relates to sent ones: it replies to one, reports the outcome of some, or neither. */
+/** Relation of a received email to sent ones: it replies to one, reports the outcome of some, or neither. */
 export type Relation = {
   is_listed: boolean
   outcomes: ReportedOutcome[]
-  /** Why a report changed nothing. */
+  /** Why a report had no effect. */
   fault: string | null
   reply: Reply | null
 }
@@ -51,7 +51,7 @@ export async function isForInbox(work: LinkWork, email: Pick<EmailToParse, 'rece
   return hasReader(await findDeliveries(work, email))
 }
 
-/** Per address that the email was received for: the delivery whose return path it is, or null. */
+/** Returns, per address that the email was received for, the delivery whose return path it is, or null. */
 function findDeliveries(
   work: LinkWork,
   { received_for }: Pick<EmailToParse, 'received_for'>,
@@ -73,10 +73,16 @@ export async function linkReply(tx: Tx, id: ReceivedEmailId, relation: Relation)
 }
 
 const OURS = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})@/i
-/** Most ids looked up: of ours, as many as a live thread has at its end; of others, which clients may give what they submit. */
+/**
+ * Most ids looked up. `ours`: as many as a long thread has. `others`: ids that clients may have given to mail that they
+ * submit.
+ */
 const MAX_NAMED = { ours: 20, others: 100 }
 
-/** Message ids that a reply names: the one it replies to first, then the earlier ones, newest first (RFC 5322 3.6.4). */
+/**
+ * Returns the message ids that a reply names: the one it replies to first, then earlier ones, newest first (RFC 5322
+ * 3.6.4).
+ */
 function listNamed(headers: Readonly<Record<string, string>>): NamedMessage[] {
   const left = { ...MAX_NAMED }
   return [...idsIn(headers['in-reply-to']), ...idsIn(headers.references).reverse()]
@@ -84,7 +90,7 @@ function listNamed(headers: Readonly<Record<string, string>>): NamedMessage[] {
     .filter(({ id }) => left[id ? 'ours' : 'others']-- > 0)
 }
 
-/** Some clients leave out the angle brackets. */
+/** Returns the ids in a field. Some clients leave out the angle brackets. */
 function idsIn(field = ''): string[] {
   return decodeIds(field.slice(-20_000))
     .split(/[\s<>]+/)
@@ -93,7 +99,10 @@ function idsIn(field = ''): string[] {
 
 const WORD = /=\?[^?\s]{1,40}\?([bq])\?([^?\s]{0,2000})\?=(?:\s+(?==\?))?/gi
 
-/** Exchange encodes ids that are too long for a line, which RFC 2047 5 forbids. They are ASCII in any charset. */
+/**
+ * Decodes encoded words: Exchange encodes ids that are too long for a line, which RFC 2047 5 forbids. Ids are ASCII in
+ * any charset.
+ */
 function decodeIds(text: string): string {
   return text.replace(WORD, (_, encoding: string, word: string) =>
     /b/i.test(encoding)

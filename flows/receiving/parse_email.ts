@@ -21,16 +21,22 @@ import { unsubscribeByEmail } from './unsubscribe_by_email.ts'
 
 type Work = ClassifyWork & Pick<Judge, 'judge_times'> & { blobs: Blobs; secrets: Secrets }
 
-/** Bytes of messages in memory at a time, in all jobs of this process. Their parsed parts take as much again. */
+/** Most bytes of messages in memory, for all jobs of this process. Their parsed parts take as much again. */
 const room = new Semaphore(64 * 1024 * 1024)
 /**
- * Messages per job at the same time. Few of them are parsed in a thread; the others wait for DNS, rspamd or clamd, up to
- * half a minute if those are silent.
+ * Messages that a job handles at the same time. Only a few are parsed in a thread; the others wait for DNS, rspamd or
+ * clamd, up to half a minute if those are silent.
  */
 const AT_ONCE = 20
-/** The same, if a process has died with some of the messages: the one that caused it takes few others with it again. */
+/**
+ * The same after a process has died with some of these messages: so the message that caused it affects few others next
+ * time.
+ */
 const AT_ONCE_WITH_CARE = 2
-/** Most processes that may die while they parse a message. Others parsed beside it are hit as well, but less often. */
+/**
+ * Most processes that may die while they parse a message. Other messages parsed at that time are counted as well, but
+ * less often.
+ */
 const MAX_DEATHS = 3
 
 const UNAPPLIED = 'a report was received and changed nothing'
@@ -78,7 +84,7 @@ async function tryAgain(work: Work, id: ReceivedEmailId, error: unknown): Promis
   throw error
 }
 
-/** `isDone`: it was sent to unsubscribe, and has done that. */
+/** Stores that an email cannot be read. `isDone`: it was sent to unsubscribe, and has been processed. */
 async function giveUp(
   work: Work,
   email: EmailToParse,

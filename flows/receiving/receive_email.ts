@@ -15,38 +15,45 @@ import {
 import { splitOnRefusal } from '#sql/retry.ts'
 import { createStoreContent, type StorePatience } from './store_content.ts'
 
-/** A recipient of an envelope, and whose it is. `domain_id` is null for the operator of this server. */
+/** A recipient of an envelope and its account. `domain_id`: null for the operator of this server. */
 export type ReceivingParty = { account_id: string; domain_id: string | null; recipient: string }
 
 export type Envelope = { mail_from: string; recipients: ReceivingParty[]; client: SmtpClient }
 
-/** Stores a message for every account it is for, all or nothing: once this has resolved, the sender is told. */
+/**
+ * Stores a message for each of its accounts, all or nothing. Once this resolves, the sender is told that the message
+ * was accepted.
+ */
 export type ReceiveEmail = (envelope: Envelope, content: IncomingContent) => Promise<void>
 
-/** As it goes to Postgres: a row for each account. */
+/** A message as rows for Postgres, one per account. */
 type Message = NewReceivedEmail[]
 
-/** Of one commit, in bytes of content. */
+/** Most bytes of content per commit. */
 const MAX_WEIGHT = 4 << 20
 const MAX_MESSAGES = 50
 
-/** Well before the sender gives up (10 minutes, RFC 5321 section 4.5.3.2.6): it is told to try again. */
+/** Ends well before the sender times out (10 minutes, RFC 5321 section 4.5.3.2.6), so that it is told to try again. */
 const PATIENCE_MS = 5_000
 
 type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { blobs: Blobs; patience?: StorePatience }
 
-/** The contents of short messages are part of a commit that several messages share; those of others are stored before it. */
+/**
+ * Contents of short messages are stored in a commit that several messages share; contents of long ones are stored
+ * before it.
+ */
 export function createReceiveEmail({ pool, config, log, blobs, patience = SMTP_LIMITS }: Dependencies): ReceiveEmail {
   const store = coalesce<Message, null>(
     messages => splitOnRefusal<Message, null>(messages, part => storeMessages(pool, part)),
     {
-      // Commits with a job in them wait for one another (NOTIFY locks until the disk has it): two are only smaller ones.
+      // Commits that add a job wait for one another (NOTIFY locks until the commit is on disk), so two at a time would
+      // only be smaller.
       in_flight: 1,
       max_items: MAX_MESSAGES,
       max_weight: MAX_WEIGHT,
       weigh: emails => emails.reduce((sum, { bytes }) => sum + 1_000 + (bytes?.length ?? 0), 0),
       patience: { ms: PATIENCE_MS, error: () => new Error('too many messages wait for their commit') },
-      // Postgres was away for longer than two seconds: whoever waits has waited too.
+      // Postgres was unavailable for more than two seconds, so all waiting callers have waited as long.
       concerns_all: isAway,
     },
   )
@@ -83,7 +90,7 @@ async function storeMessages(pool: Pool, messages: Message[]): Promise<(null | E
     return messages.map(() => null)
   } catch (error) {
     if (!(error instanceof NoAnswerError)) throw error
-    // Without an answer the commit may have happened: it is read back, and never stored again.
+    // The commit may have happened although its response was lost: the rows are read back and never stored again.
     const ids = messages.flat().map(({ account_id, id }) => ({ account_id, id }))
     const stored = await readBack(pool, error, () => listStoredReceivedEmails(pool, ids))
     return messages.map(emails => (emails.every(({ id }) => stored.includes(id)) ? null : error))

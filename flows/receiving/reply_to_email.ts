@@ -26,11 +26,11 @@ export function replyToEmail(original: EmailToReplyTo, reply: NewReply): NewEmai
   }
 }
 
-/** Its Reply-To, else its From (RFC 5322 3.6.2), of what can be written to at all. */
+/** Returns the valid addresses of Reply-To, else From (RFC 5322 3.6.2). */
 function sendersOf({ reply_to, from, from_name }: EmailToReplyTo): Address[] {
   const asked = parseAll(reply_to)
   if (asked.length > 0) return asked
-  // A name may have what no name of ours may.
+  // A received name may contain characters that we do not allow.
   const sender = parseAddress(formatAddress({ name: from_name, address: from })) ?? parseAddress(from)
   if (!sender) throw new ApiError('validation_error', whyNotAnswered([...reply_to, from]))
   return [sender]
@@ -41,7 +41,7 @@ function whyNotAnswered(senders: string[]): string {
   return unsendable ? `${unsendable}.` : 'This email has no sender that can be replied to.'
 }
 
-/** Whom else it was for, without those who got it here and who writes now. */
+/** Returns the other recipients, without the addresses that received it here and the sender of the reply. */
 function othersOf({ to, cc, received_for }: EmailToReplyTo, from: Address): { to: Address[]; cc: Address[] } {
   const own = [...parseAll(received_for), from]
   return { to: distinct(parseAll(to), own), cc: distinct(parseAll(cc), own) }
@@ -51,7 +51,7 @@ function parseAll(texts: string[]): Address[] {
   return texts.map(text => parseAddress(text)).filter(address => address !== null)
 }
 
-/** Each address once, and none of `except`; in what case it is written makes no difference. */
+/** Returns each address once, without those of `except`, ignoring letter case. */
 function distinct(addresses: Address[], except: Address[] = []): Address[] {
   const seen = new Set(except.map(nameOf))
   return addresses.filter(address => {

@@ -10,27 +10,34 @@ import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
 import { NoAnswerError, sqlState } from '#sql/pool.ts'
 
-/** Long messages that are being written at the same time. S3 takes some megabytes of memory for each. */
+/** Most long messages written at the same time. S3 takes some megabytes of memory for each. */
 const LONG_AT_ONCE = 20
 
-/** Long messages that wait for one of these places. With them they are less than half of `SmtpLimits.storing`. */
+/**
+ * Most long messages that wait for a place. With those being written they are less than half of `SmtpLimits.storing`.
+ */
 const LONG_WAITING = 40
 
-/** A blob for each account. `bytes`: they are not written yet, and go into Postgres with the rows of the message. */
+/**
+ * One blob per account. `bytes`: content that is not written yet and goes into Postgres with the rows of the message.
+ */
 type StoredContent = { blob_ids: string[]; bytes: Buffer | null }
 
-/** @throws {SmtpReplyError} 451 when a long message has found no place in time */
+/** @throws {SmtpReplyError} 451 if a long message gets no place in time */
 export type StoreContent = (account_ids: string[], content: IncomingContent) => Promise<StoredContent>
 
-/** Milliseconds: how long a long message waits for a place, and a short one for a bucket before Postgres stores it. */
+/**
+ * Milliseconds that a long message waits for a place, and that a short one waits for a bucket before it goes to
+ * Postgres.
+ */
 export type StorePatience = Pick<SmtpLimits, 'place_ms' | 'bucket_ms'>
 
 type Dependencies = { config: Config; blobs: Blobs; log: Log; patience: StorePatience }
 
 /**
- * Stores what a received message consists of. A long message is written while it arrives, and there are places for some
- * of them. A short one takes no place: it goes into Postgres with its rows. With a bucket it is written there first, but
- * a bucket that hangs or fails does not stop it: it goes into Postgres as well, where it is found by its row.
+ * Stores the content of a received message. A long message is written while it arrives, and takes one of a limited
+ * number of places. A short message takes no place: it goes into Postgres with its rows. If there is a bucket, a short
+ * message is written there first; if the bucket hangs or fails, it goes into Postgres instead, where its row finds it.
  */
 export function createStoreContent({ config, blobs, log, patience }: Dependencies): StoreContent {
   const places = new Semaphore(LONG_AT_ONCE)
@@ -77,19 +84,22 @@ async function waitForPlace(places: Semaphore, ms: number): Promise<void> {
   })
 }
 
-/** A blob that is stored too late is not used: purge() deletes blobs that no row refers to after a day. */
+/**
+ * Rejects after `ms`. A blob that is stored later is not used; purge() deletes it after a day, since no row refers to
+ * it.
+ */
 async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms)
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** Storing the message in Postgres instead would fail as well. */
+/** Returns true for errors of Postgres: storing the message there instead would fail as well. */
 function isOfPostgres(error: unknown): boolean {
   return error instanceof NoAnswerError || isAway(error) || sqlState(error) !== null
 }
 
-/** One blob for each account; what arrives is read once, and copied from the first. */
+/** Writes one blob per account. The incoming stream is read once, and the other blobs are copied from the first. */
 async function writeBlobs(blobs: Blobs, account_ids: string[], content: IncomingContent): Promise<string[]> {
   const ids: string[] = []
   const [first = '', ...others] = account_ids

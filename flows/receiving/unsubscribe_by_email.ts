@@ -10,8 +10,9 @@ import { findUnsubscribing } from './find_return_path.ts'
 type Work = { pool: Pool; secrets: Secrets; config: Pick<Config, 'RETURN_PATH_DOMAIN'> }
 
 /**
- * Unsubscribes who wrote to the address of List-Unsubscribe, whatever they wrote and from wherever: the recipient of the
- * email alone knows that address. Returns true if the message went to such addresses only. May run twice.
+ * Unsubscribes the recipient of an email for mail to its List-Unsubscribe address, whatever its content and sender:
+ * only that recipient knows the address. Returns true if all addresses of the message were such addresses. May run
+ * twice.
  */
 export async function unsubscribeByEmail(
   work: Work,

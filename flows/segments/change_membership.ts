@@ -19,7 +19,7 @@ type Membership = { contact_id: string; segment_id: string }
  */
 export async function joinSegment(pool: Pool, named: Named): Promise<Membership> {
   return writeMembership(pool, named, async (tx, { account_id, contact_id, segment_id }) => {
-    // Its members are removed after it is deleted: none may come later.
+    // A job removes the members of a deleted segment, so none may be added later.
     if ((await keepSegment(tx, account_id, segment_id)) === 0) throw notFound('Segment')
     const count = await addToSegments(tx, account_id, [segment_id], [contact_id])
     if (count > 0) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
@@ -27,7 +27,7 @@ export async function joinSegment(pool: Pool, named: Named): Promise<Membership>
 }
 
 /**
- * Takes a contact that was added by hand out of a segment.
+ * Removes a contact that was added by hand from a segment.
  *
  * @throws {ApiError} 404, also if it was not added by hand; `contacts_busy`, `contacts_timeout`
  */

@@ -40,9 +40,9 @@ export async function createSegment(
 }
 
 /**
- * Changes the given members of a segment and of its filter.
+ * Changes the given fields of a segment and of its filter.
  *
- * @throws {ApiError} 404; 422 for wrong conditions or for General; 409 if the domain has another of this name
+ * @throws {ApiError} 404; 422 for wrong conditions or for General; 409 if the domain has another segment of this name
  */
 export async function changeSegment(pool: Pool, account_id: string, id: string, change: SegmentChange): Promise<void> {
   const update = pool.transaction(async tx => {
@@ -80,7 +80,10 @@ export async function removeSegment(pool: Pool, account_id: string, id: string):
   })
 }
 
-/** Members that are left out stay as they are. Null is the filter that finds everybody, as it is for a new segment. */
+/**
+ * Returns a filter with the given members changed. Null resets it to the default of a new segment, which finds
+ * everybody.
+ */
 function changedFilter(filter: Filter, change: FilterChange | null | undefined): Filter {
   if (change === null) return NO_FILTER
   const { status, email_contains, property_filters, engagement } = change ?? {}
@@ -92,7 +95,7 @@ function changedFilter(filter: Filter, change: FilterChange | null | undefined):
   }
 }
 
-/** General has the id of its domain. */
+/** Rejects a change of General, whose id is that of its domain. */
 function refuseGeneral({ id, audience_id }: Segment, verb: string): void {
   if (id === audience_id) throw new ApiError('validation_error', `The segment General of a domain cannot be ${verb}.`)
 }

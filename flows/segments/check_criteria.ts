@@ -13,7 +13,7 @@ import type { Tx } from '#sql/pool.ts'
 import { loadTerms, type Terms } from '#sql/segments/terms.ts'
 import { findSegmentNaming } from '#sql/segments/usages.ts'
 
-/** Each may have as many conditions again. */
+/** Most segments that rules may name: each adds up to as many conditions again. */
 const MAX_SEGMENTS = 5
 
 const OPERATORS: Record<PropertyType, string[]> = {
@@ -24,8 +24,8 @@ const OPERATORS: Record<PropertyType, string[]> = {
 type Place = { account_id: string; domain_id: string; id: string }
 
 /**
- * Checks what the conditions of a segment name. Those that it had before are not checked again: what they name may have been
- * deleted since. The segments of the account must be locked.
+ * Checks that the conditions of a segment name existing things. Unchanged conditions are not checked again, since these
+ * things may have been deleted meanwhile. The segments of the account must be locked.
  *
  * @throws {ApiError} 422
  */
@@ -43,7 +43,7 @@ export async function checkCriteria(tx: Tx, place: Place, criteria: Criteria, be
   await checkDepth(tx, place, conditions)
 }
 
-/** Segments are named by segments that nobody names: so nothing goes in a circle. */
+/** Checks that a segment that names others is not named itself, so that references never form a circle. */
 async function checkDepth(tx: Tx, { account_id, id }: Place, conditions: PlacedCondition[]): Promise<void> {
   const named = conditions.filter(({ condition }) => condition.field === 'segment')
   if (named.length === 0) return

@@ -7,10 +7,10 @@ import type { Segment } from '#sql/segments/segment_records.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { isInSegment } from './is_in_segment.ts'
 
-/** An audience, or a segment in its place: what the `resend` package calls an audience is a segment. */
+/** An audience, or a segment instead: the `resend` package uses its audiences as segments. */
 export type ContactGroup = { domain_id: string } & ({ audience_id: string } | { segment: Segment })
 
-/** @throws {ApiError} 404 if the id is neither an audience's nor a segment's */
+/** @throws {ApiError} 404 if the id is neither of an audience nor of a segment */
 export async function requireContactGroup(db: Queryable, account_id: string, id: string): Promise<ContactGroup> {
   const audience = await findAudience(db, account_id, id)
   if (audience) return { domain_id: audience.domain_id, audience_id: audience.id }
@@ -18,7 +18,9 @@ export async function requireContactGroup(db: Queryable, account_id: string, id:
   return { domain_id: segment.audience_id, segment }
 }
 
-/** Where contacts are put that are to be in the group: into the audience, or into the segment beside other `segments`. */
+/**
+ * Returns where to put contacts that join the group: into the audience, or into the segment in addition to `segments`.
+ */
 export function placeInGroup(
   account_id: string,
   group: ContactGroup,
@@ -30,7 +32,10 @@ export function placeInGroup(
   return { place, segments: [...(segments ?? []), group.segment.id] }
 }
 
-/** Names a contact so that it is found only if it is in the group. @throws {ApiError} 404 if it is not in the segment */
+/**
+ * Returns a reference that finds a contact only if it is in the group. @throws {ApiError} 404 if it is not in the
+ * segment
+ */
 export async function refInGroup(
   db: Queryable,
   account_id: string,

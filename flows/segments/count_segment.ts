@@ -8,7 +8,7 @@ import type { Segment } from '#sql/segments/segment_records.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
-/** A count that is older is made anew when somebody looks at it. */
+/** An older count is renewed when somebody looks at the segment. */
 const MAX_AGE_S = 60
 
 /** Returns a segment with its newest count. If that is too old, a job counts its contacts again. */
@@ -22,7 +22,7 @@ function isDue({ counted_at }: Segment): boolean {
   return counted_at === null || now().getTime() - counted_at.getTime() > MAX_AGE_S * 1_000
 }
 
-/** Counts the contacts of a segment, unless that was done a moment ago or is being done. */
+/** Counts the contacts of a segment, unless it was counted recently or is being counted. */
 export async function countSegment(pool: Pool, account_id: string, id: string): Promise<void> {
   await pool.transaction(async tx => {
     if (!(await lockCount(tx, id))) return

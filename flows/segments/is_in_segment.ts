@@ -5,7 +5,7 @@ import { LOOK } from '#sql/segments/look.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
-/** Tells whether a contact is in a segment of its domain, by the filter, by the rules or by hand. */
+/** Returns true if a contact is in a segment of its domain, by the filter, by the rules or by hand. */
 export async function isInSegment(
   db: Queryable,
   account_id: string,

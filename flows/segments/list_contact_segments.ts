@@ -7,12 +7,12 @@ import type { ListedSegment } from '#sql/segments/segment_records.ts'
 import { listCriteria, listSegmentsById } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
-/** Segments that are evaluated by one statement: each has up to 50 conditions, and names segments with as many. */
+/** Segments evaluated per statement: each has up to 50 conditions, and may name segments with as many. */
 const BATCH = 20
 
 type OfContact = { account_id: string; domain_id: string; contact_id: string }
 
-/** The segments that a contact is in, by their filter or by hand, newest first. */
+/** Returns the segments that a contact is in, by filter or by hand, newest first. */
 export async function listContactSegments(
   db: Queryable,
   { account_id, domain_id, contact_id }: OfContact,

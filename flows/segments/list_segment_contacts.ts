@@ -10,22 +10,22 @@ import { type Direction, type Searched, searchContacts, walkContacts } from '#sq
 import { findSegment } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
-/** Contacts that a page looks at in their order before they are searched by indexes: they take about 12 ms. */
+/** Contacts that a page scans in order before it searches by indexes; this takes about 12 ms. */
 const WALK = 5_000
 /**
- * A page whose first contacts lie so close together that the rest does too walks on, up to so many times as far; less far where
- * an index finds those few.
+ * Most scans per page, in multiples of `WALK`: a page goes on scanning if the first contacts lie so close together that
+ * the rest probably does too. It scans less if there is an index.
  */
 const MAX_WALKS = { withIndex: 2, without: 10 }
-/** Contacts do not lie at equal distances. */
+/** Safety factor, since contacts are not evenly spaced. */
 const MARGIN = 1.3
-/** Searches at a time, of a pool of 10 connections: others need the rest. */
+/** Searches at the same time, in a pool of 10 connections: other requests need the rest. */
 const SEARCHES = 2
-/** Those that have waited for so long are refused. */
+/** A search that has waited for this long is refused. */
 const PATIENCE_MS = 5_000
 const SEARCH_MS = 10_000
 
-/** `domain_id`: only if the segment is of this domain; `audience_id`: only its contacts that are in the audience too. */
+/** `domain_id`: the segment must be of this domain. `audience_id`: only contacts that are also in this audience. */
 export type NamedSegment = {
   account_id: string
   segment_id: string
@@ -34,7 +34,7 @@ export type NamedSegment = {
 }
 
 /**
- * Returns one page of the contacts of a segment, newest first. Always exact.
+ * Returns one page of the contacts of a segment, newest first. The result is always exact.
  *
  * @throws {ApiError} 404; 500 with `retry-after` if it would take too long
  */
@@ -65,7 +65,7 @@ export function createListSegmentContacts(
 
 type Services = { pool: Pool; searches: Semaphore; walk: number; max_walks: number; search_ms: number }
 
-/** One more than asked for, if there are. */
+/** Returns one id more than the limit, if there are as many. */
 async function listIds(services: Services, searched: Searched, position: Position): Promise<string[]> {
   const limit = position.limit + 1
   const direction: Direction = {
@@ -80,7 +80,7 @@ async function listIds(services: Services, searched: Searched, position: Positio
     if (step.last === null) return ids
     direction.from = step.last
     walked += budget
-    // As far as the rest of the page probably lies, if anything was found.
+    // Distance in which the rest of the page probably lies, if anything was found.
     budget = Math.ceil((MARGIN * walked * (limit - ids.length)) / ids.length)
   }
   return [...ids, ...(await search(services, searched, direction, limit - ids.length))]

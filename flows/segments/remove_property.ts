@@ -7,7 +7,10 @@ import type { Pool } from '#sql/pool.ts'
 import { lockSegments } from '#sql/segments/segments.ts'
 import { findSegmentWithProperty } from '#sql/segments/usages.ts'
 
-/** Hides a contact property at once; a job removes its values. @throws {ApiError} 404; 422 if a segment or an enabled automation looks at it */
+/**
+ * Hides a contact property at once; a job removes its values. @throws {ApiError} 404; 422 if a segment or an enabled
+ * automation uses it
+ */
 export async function removeProperty(pool: Pool, account_id: string, id: string): Promise<void> {
   await pool.transaction(async tx => {
     await lockSegments(tx, account_id)

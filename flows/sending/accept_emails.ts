@@ -4,15 +4,16 @@ import type { Fault, FaultDetail } from '#sql/sending/accept/faults.ts'
 
 export type AcceptedEmail = { id: string; replayed: boolean }
 
-/** Why a draft is not stored; `key_conflict`: its key was used with another request. */
+/** The reason why a draft is not stored. `key_conflict`: its key was used with another request. */
 export type RefusedEmail = { fault: Fault | 'key_conflict'; detail: FaultDetail }
 
 /**
- * Accepts drafts in the transaction of `db`, in one statement for all of them, whatever their number and accounts: each is
- * stored with its deliveries and debited, or has its fault and leaves nothing. The result has the order of the drafts.
+ * Accepts drafts in the transaction of `db`, in one statement for all of them, of any number and accounts: each is
+ * stored with its deliveries and debited, or has a fault and leaves nothing behind. The results are in the order of the
+ * drafts.
  *
- * For callers that store more in the same transaction. All others call `sendEmail`. At most a thousand at a time: that
- * takes a third of a second, and with quotas more take longer than in proportion.
+ * For callers that store more in the same transaction; all others call `sendEmail`. At most a thousand drafts at a
+ * time: these take a third of a second, and with quotas the time grows more than linearly.
  */
 export async function acceptEmails(db: Queryable, drafts: Draft[]): Promise<(AcceptedEmail | RefusedEmail)[]> {
   const rows = await insertEmails(db, drafts)

@@ -7,10 +7,10 @@ import { concurrent, keyConflict } from './errors.ts'
 export type Once<Answer> = { answer: Answer; replayed: boolean }
 
 /**
- * Does in one commit what a request asks for, and once only if it has a key: repeated, it gets the answer of the first
- * (contract 1.3). What fails binds no key. Emails have a way of their own, which many of them share (accept_emails.sql).
+ * Runs `act` in one commit, and only once per key: a repeated request gets the answer of the first (contract 1.3). A
+ * failure does not use up the key. Emails are handled differently, in shared commits (accept_emails.sql).
  *
- * @throws {ApiError} `invalid_idempotent_request`; `concurrent_idempotent_requests`; those of `act`
+ * @throws {ApiError} `invalid_idempotent_request`; `concurrent_idempotent_requests`; the errors of `act`
  */
 export async function answerOnce<Answer extends object>(
   pool: Pool,

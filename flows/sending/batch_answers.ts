@@ -4,7 +4,7 @@ import type { Batch, BatchError } from '#sql/sending/batches.ts'
 import type { RequestKey } from './draft_emails.ts'
 import { unavailable } from './errors.ts'
 
-/** `indexes`: where in the request each draft is; `errors`: what a permissive request leaves out already. */
+/** `indexes`: position of each draft in the request. `errors`: emails that a permissive request already leaves out. */
 export type BatchRequest = {
   account_id: string
   key: RequestKey | null
@@ -17,7 +17,7 @@ export type BatchRequest = {
 export type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[] }; replayed: boolean }
 
 /**
- * Returns what the caller of a batch is told: the same for the same batch, whenever it is asked for.
+ * Returns the answer to a batch request; it is the same for the same batch at any time.
  *
  * @throws {ApiError} `batch_incomplete` with those that were sent in time
  */

@@ -7,7 +7,9 @@ import type { EmailId } from '#sql/sending/emails.ts'
 import { cancelScheduled, lockScheduled, moveScheduled, refundEmail } from '#sql/sending/scheduled_emails.ts'
 import { scheduleError } from './errors.ts'
 
-/** Moves an email that is still pending. @throws {ApiError} 404, or 422 when it is not pending or the time is not right */
+/**
+ * Moves an email that is still pending. @throws {ApiError} 404, or 422 if it is not pending or the time is not allowed
+ */
 export async function rescheduleEmail(pool: Pool, email: EmailId, schedule: Schedule): Promise<void> {
   const { at: scheduled_at } = schedule
   await pool.transaction(async tx => {
@@ -18,7 +20,9 @@ export async function rescheduleEmail(pool: Pool, email: EmailId, schedule: Sche
   })
 }
 
-/** Cancels an email that is still pending: nobody gets it, and it takes nothing of the quotas. @throws {ApiError} 404, or 422 when it is not pending */
+/**
+ * Cancels an email that is still pending, and refunds its quota. @throws {ApiError} 404, or 422 if it is not pending
+ */
 export async function cancelEmail(pool: Pool, email: EmailId): Promise<void> {
   await pool.transaction(async tx => {
     await lockUsage(tx, email.account_id)
@@ -33,7 +37,10 @@ function told({ account_id, id }: EmailId) {
   return { account_id, email_id: id }
 }
 
-/** A worker that claims it and a caller that changes it want the same rows' locks: one of them comes too late. */
+/**
+ * Locks the email and checks that it is pending. A worker that claims it and a caller that changes it lock the same
+ * rows, so one of them comes too late.
+ */
 async function requirePending(tx: Tx, email: EmailId, participle: string): Promise<void> {
   const found = await lockScheduled(tx, email)
   if (!found) throw notFound('Email')

@@ -9,13 +9,16 @@ import type { Draft, DraftRecipient } from '#sql/sending/accept/drafts.ts'
 import { scheduleError } from './errors.ts'
 import { storedParts } from './stored_parts.ts'
 
-/** Who sends: the account, and the domain its key is restricted to. */
+/** The sender: the account, and the domain that its key is restricted to. */
 export type SendingParty = { account_id: string; domain_id: string | null }
 
 /** The Idempotency-Key of a request. `fingerprint` is hex. */
 export type RequestKey = { route: string; key: string; fingerprint: string }
 
-/** Makes the drafts of one request, without their files. `resolved` has the email of each, or why it cannot be filled in. */
+/**
+ * Makes the drafts of one request, without their files. `resolved`: each email with its values inserted, or the error
+ * that prevents it.
+ */
 export function draftEmails(
   party: SendingParty,
   emails: NewEmail[],
@@ -31,7 +34,7 @@ export function draftEmails(
   })
 }
 
-/** In place of what a refused email was to have: nothing of it is stored. */
+/** Replaces fields of a refused email, of which nothing is stored. */
 const NOTHING = {
   from: { name: null, address: '', domain: '' },
   subject: '',
@@ -42,7 +45,10 @@ const NOTHING = {
   poll: null,
 }
 
-/** A complete email as `accept_emails` takes it: ids made here, recipients told apart. Files come in keep_files.ts. */
+/**
+ * Returns a complete email as `accept_emails` takes it, with new ids and recipients by address. Files are added in
+ * keep_files.ts.
+ */
 export function toDraft(
   party: SendingParty,
   email: ResolvedEmail,
@@ -94,7 +100,7 @@ function scheduleRefusal({ scheduled_at: schedule }: Pick<ResolvedEmail, 'schedu
   return schedule?.fault ? scheduleError(schedule.fault) : null
 }
 
-/** One delivery per address, however often it is named; the first place it is named counts. */
+/** Returns one delivery per address, even if it is named several times; the first place counts. */
 function recipientsOf(email: ResolvedEmail, simulator_domain: string): DraftRecipient[] {
   const recipients = new Map<string, DraftRecipient>()
   for (const visible_in of ['to', 'cc', 'bcc'] as const) {

@@ -54,14 +54,17 @@ export function faultError({ fault, detail }: RefusedEmail, draft: Draft): ApiEr
   }
 }
 
-/** Another account's domain is as unknown as any. */
+/** Returns why a domain may not send. A domain of another account is reported like an unknown one. */
 function whyNotDomain({ status, sending }: FaultDetail): string {
   if (status === undefined) return 'is not verified: it is not one of your domains. Add it, then verify it.'
   if (isSendable(status) && sending === false) return 'may not send: its `capabilities.sending` is `disabled`.'
   return `is not verified: its status is \`${status}\`. Publish its DNS records, then verify it.`
 }
 
-/** How long a pause or a fault lasts nobody knows: often enough to notice its end, seldom enough to be no load. */
+/**
+ * Retry interval if the duration of a pause or a fault is unknown: short enough to notice its end, long enough to cause
+ * no load.
+ */
 const RETRY_SECONDS = 30
 
 /** Returns the error for a request that quotas or safety switches refuse. */
@@ -80,7 +83,7 @@ function requestError(fault: RequestFault, domain: string, detail: FaultDetail):
           headers,
         },
       )
-    // Without retry-after, since a person has to decide.
+    // No retry-after, since a person has to decide.
     case 'account_paused':
       return new ApiError('reputation_paused', `${paused('for this account', detail)} ${remedy(detail)}`)
     case 'domain_paused':
@@ -109,7 +112,7 @@ function paused(where: string, { by, reason }: FaultDetail): string {
   return `Sending is paused ${where}${by === 'operator' ? ' by the operator of this server' : ''}${why}`
 }
 
-/** How to get out of a pause, by whatever found it to be necessary. */
+/** Returns how to end a pause, depending on what caused it. */
 function remedy({ by }: FaultDetail): string {
   const ask = 'ask the operator of this server to resume it.'
   if (by === 'bounces') return `Remove the addresses that do not exist, then ${ask}`
@@ -117,7 +120,7 @@ function remedy({ by }: FaultDetail): string {
   return 'Ask them to resume it.'
 }
 
-/** Without retry-after when the plan never has room for it. */
+/** Returns the error for an exceeded quota; without retry-after if the plan can never allow so many. */
 function quotaError(fault: 'daily_quota_exceeded' | 'monthly_quota_exceeded', detail: FaultDetail): ApiError {
   const { limit = 0, left = 0, credits = 0, needed = 0, retry_after = null } = detail
   const isOfDay = fault === 'daily_quota_exceeded'

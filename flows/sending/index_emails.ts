@@ -18,18 +18,18 @@ import {
 } from '#sql/sending/search/email_blocks.ts'
 
 /**
- * Emails of a block: larger ones make a list of blocks shorter and each of them slower to read. Emails as young as
- * `lag_seconds` are left, since others with lower ids may still be on their way.
+ * `size`: emails per block; larger blocks are fewer, but each is slower to read. `lag_seconds`: younger emails are not
+ * indexed yet, since emails with lower ids may still be uncommitted.
  */
 const INDEX_OPTIONS = { size: 64, lag_seconds: 5 }
 type IndexOptions = typeof INDEX_OPTIONS
 
-/** Blocks of one transaction: more would hold up whatever else the process does. */
+/** Blocks per transaction; more would delay other work of the process. */
 const BATCH = 16
 
 /**
- * Makes blocks of emails that are in none, for searches (sql/sending/search/search_emails.sql), and brings those up to date
- * whose emails have changed. Any number of processes may index at the same moment. Answers how many emails it read.
+ * Groups unindexed emails into blocks for searches (sql/sending/search/search_emails.sql), and updates blocks whose
+ * emails have changed. Any number of processes may index at the same time. Returns how many emails were added.
  */
 export async function indexEmails(pool: Pool, options = INDEX_OPTIONS, isStopping = () => false): Promise<number> {
   let count = 0
@@ -48,7 +48,7 @@ export async function indexEmails(pool: Pool, options = INDEX_OPTIONS, isStoppin
   return count
 }
 
-/** Indexes now and then until it is stopped. */
+/** Indexes every `interval_ms` until it is stopped. */
 export function startIndexer(pool: Pool, log: Log, interval_ms: number): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -80,7 +80,7 @@ async function addBlocks(tx: Tx, account_id: string, { size, lag_seconds }: Inde
   return full.length
 }
 
-/** Blocks of so many emails, the last perhaps of fewer, that cover the range without a gap. */
+/** Returns blocks of `size` emails (the last may have fewer) that cover the range without gaps. */
 function cutBlocks({ account_id, above, upto }: Range, emails: EmailToIndex[], size: number): Block[] {
   const blocks: Block[] = []
   for (let start = 0, from = above; start < emails.length; start += size) {
@@ -104,7 +104,7 @@ async function checkBlocks(tx: Tx, { size }: IndexOptions): Promise<number> {
   return due.length
 }
 
-/** Answers whether it could be done now. */
+/** Returns false if the block could not be renewed now. */
 async function renewBlock(tx: Tx, block: Range, size: number): Promise<boolean> {
   const limit = BATCH * size
   const emails = await listEmailsOf(tx, block, limit)
@@ -115,7 +115,7 @@ async function renewBlock(tx: Tx, block: Range, size: number): Promise<boolean> 
     await insertBlocks(tx, cutBlocks({ ...block, upto }, emails, size))
   } else {
     await deleteBlock(tx, block)
-    // One email more is no reason for another block.
+    // Splits the block only if it has more than twice the size.
     await insertBlocks(tx, cutBlocks(block, emails, emails.length > 2 * size ? size : emails.length))
   }
   return true

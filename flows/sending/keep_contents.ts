@@ -5,7 +5,7 @@ import { keepContents, type NewContent } from '#sql/contents/contents.ts'
 import type { Queryable } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 
-/** Stores the contents that drafts refer to: before the drafts, and none for those that are refused. */
+/** Stores the contents that drafts refer to, before the drafts; contents of refused drafts are left out. */
 export async function keepReferredContents(
   db: Queryable,
   account_id: string,
@@ -17,7 +17,7 @@ export async function keepReferredContents(
   const kept = contents.filter(({ id }) => referred.has(id))
   const inMemory = kept.filter(hasHtmlInMemory)
   if (inMemory.length > 0) await keepContents(db, account_id, inMemory)
-  // One after the other: together they may be longer than a process can hold.
+  // One at a time: together they may not fit into the memory of the process.
   for (const { html, ...content } of kept) {
     if (html instanceof LongHtml) await keepContents(db, account_id, [{ ...content, html: await readHtml(html) }])
   }

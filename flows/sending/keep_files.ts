@@ -11,7 +11,9 @@ import type { Draft, DraftAttachment } from '#sql/sending/accept/drafts.ts'
 
 type Dependencies = { config: Config; blobs: Blobs }
 
-/** Stores the files of the emails of a request and adds them to their drafts. A draft whose path is wrong is refused. */
+/**
+ * Stores the files of the emails of a request and adds them to their drafts. A draft with an invalid path is refused.
+ */
 export async function keepFiles(
   { config, blobs }: Dependencies,
   account_id: string,
@@ -29,7 +31,10 @@ export async function keepFiles(
 
 type StoreContent = (content: UploadedContent) => Promise<string>
 
-/** Stores the contents of one request and answers the ids of their blobs: the same for the same, as in most batches. */
+/**
+ * Returns a function that stores the contents of one request and returns their blob ids; equal contents, as in most
+ * batches, are stored once.
+ */
 function createStoreContent(blobs: Blobs, account_id: string): StoreContent {
   const stored = new Map<string, string>()
   return async ({ sha256, source }) => {
@@ -40,7 +45,7 @@ function createStoreContent(blobs: Blobs, account_id: string): StoreContent {
   }
 }
 
-/** Judges paths by their text alone. Where they lead is known when the email is sent. */
+/** Checks only the text of paths. Their targets are checked when the email is sent. */
 function refusalOf(files: NewAttachment[], config: Config): ApiError | null {
   if (!files.some(({ path }) => path)) return null
   const policy = fetchPolicy(config)

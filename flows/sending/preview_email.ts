@@ -16,11 +16,14 @@ export type EmailPreview = {
   subject: string
   html: string | null
   text: string | null
-  /** Recipients that it would not be sent to. */
+  /** Recipients to whom it would not be sent. */
   dropped: string[]
 }
 
-/** Renders an email and judges it as a send would, without sending it. @throws {ApiError} the error that the send would have */
+/**
+ * Renders an email and checks it as a send would, without sending it. @throws {ApiError} the error that the send would
+ * have
+ */
 export async function previewEmail(
   { pool, config }: Pick<Foundation, 'pool' | 'config'>,
   caller: SendingParty,
@@ -38,7 +41,7 @@ export async function previewEmail(
   return { from: sender, to, cc, bcc, subject, ...parts, dropped }
 }
 
-/** Only the routes that send store html while it arrives. */
+/** Never called: only the routes that send store html while it arrives. */
 function noLongHtml(_: LongHtml): never {
   throw new Error('the html of a preview is at hand')
 }

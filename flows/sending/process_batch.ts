@@ -3,8 +3,8 @@ import { retryConflicts } from '#sql/retry.ts'
 import { type BatchId, closeBatch, listOverdueBatches, storeBatchSlice } from '#sql/sending/batches.ts'
 
 /**
- * Stores a batch slice by slice, one commit each, until all of it is stored or its deadline has passed. Two that do so at
- * the same moment take turns, and none stores anything twice.
+ * Stores a batch slice by slice, one commit each, until all of it is stored or its deadline has passed. Concurrent
+ * calls take turns, and nothing is stored twice.
  */
 export async function processBatch(pool: Pool, batch: BatchId): Promise<void> {
   while (await retryConflicts(() => storeBatchSlice(pool, batch)));
@@ -12,11 +12,11 @@ export async function processBatch(pool: Pool, batch: BatchId): Promise<void> {
 
 const OVERDUE = 100
 
-/** Closes batches whose request nobody waits for any more, so that their quota is given back. */
+/** Closes batches whose deadline has passed, so that their quota is refunded. */
 export async function sweepBatches(pool: Pool): Promise<void> {
   const failures: unknown[] = []
   for (const batch of await listOverdueBatches(pool, OVERDUE)) {
-    // One that cannot be closed now would keep all later ones open.
+    // A batch that cannot be closed now must not keep later ones open.
     await closeBatch(pool, batch).catch(error => failures.push(error))
   }
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} batches could not be closed`)

@@ -21,19 +21,23 @@ import type { RequestKey } from './draft_emails.ts'
 import { concurrent, faultError, keyConflict, unavailable } from './errors.ts'
 import { waitUntilSettled } from './wait_for_batch.ts'
 
-/** Emails in one commit at the most. */
+/** Most emails per commit. */
 const MAX_SLICE = 50
-/** Characters in one commit, besides the longest email. Each slice reads all drafts anew: a long one makes not all short. */
+/**
+ * Most characters per commit, besides the longest email. Each slice reads all drafts again, so one long email must not
+ * make all slices short.
+ */
 const MAX_SLICE_LENGTH = 4 << 20
 
-/** `listener` hears which batches are stored. */
+/** `listener`: is notified when batches are stored. */
 export type BatchServices = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Listener }
 
 /**
  * Sends a batch: judges all of its emails before any is stored, then waits until a worker has stored them, slice by
- * slice, or the deadline has passed. What it answers is what the database holds, whoever died meanwhile.
+ * slice, or the deadline has passed. The answer is read from the database, so it is right even if a worker has died.
  *
- * @throws {ApiError} of the first email that cannot be sent; `batch_incomplete` with those that were sent in time
+ * @throws {ApiError} the error of the first email that cannot be sent; `batch_incomplete` with those that were sent in
+ *   time
  */
 export async function sendBatch(services: BatchServices, request: BatchRequest): Promise<SentBatch> {
   const { pool, config, listener } = services
@@ -70,7 +74,10 @@ function sliceSize(lengths: number[]): number {
   return size
 }
 
-/** Whether it is open now; false: its key is taken. A commit whose answer was lost is read back, never repeated. */
+/**
+ * Opens a batch; returns false if its key is taken. If the response to the commit was lost, it is read back and never
+ * repeated.
+ */
 async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Promise<boolean> {
   try {
     return await retryConflicts(() => open(pool, batch, request))
@@ -90,7 +97,7 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
     )
     const ofRequest = errors.find(({ isOfRequest }) => isOfRequest)
     const first = errors.find(({ isOfRequest }) => !isOfRequest)
-    // Whatever is wrong with an email comes before what all of them meet (contract 1).
+    // Faults of single emails come before faults of the whole request (contract 1).
     const refusal = is_permissive ? ofRequest : (first ?? ofRequest)
     if (refusal) throw refusal.error
     if (first) {
@@ -105,7 +112,7 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
   })
 }
 
-/** A fault of the whole request is told as it is, one of an email with its place in it. */
+/** Returns the error of a fault; that of a single email names its position. */
 function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, detail: FaultDetail) {
   const index = indexes[position] as number
   const error = faultError({ fault, detail }, drafts[position] as Draft)
@@ -113,7 +120,7 @@ function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, 
   return { index, isOfRequest, error: isOfRequest ? error : errorAt(index, error) }
 }
 
-/** The error of one email, as the caller of the whole batch is told it (contract 3.2). */
+/** Returns the error of one email for the caller of the whole batch (contract 3.2). */
 function errorAt(index: number, { name, message, statusCode, headers, cause }: ApiError): ApiError {
   return new ApiError(name, `emails[${index}]: ${message}`, { statusCode, headers, cause })
 }
@@ -123,11 +130,11 @@ async function replay(pool: Pool, request: BatchRequest): Promise<SentBatch> {
   const find = () => findBatchByKey(pool, request.account_id, key.key)
   let found = await find()
   if (found?.state === 'open' && found.ms_left <= 0) {
-    await closeBatch(pool, found) // whoever waited for it is gone
+    await closeBatch(pool, found) // its deadline has passed
     found = await find()
   }
   if (found && found.fingerprint !== key.fingerprint) throw keyConflict()
-  // None: it has just been closed before anything of it was stored.
+  // Not found: it has just been closed before anything was stored.
   if (!found || found.state === 'open') throw concurrent()
   return { answer: answerOf(found, request, true), replayed: true }
 }

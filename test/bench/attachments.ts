@@ -23,8 +23,8 @@ const FILE = 25 * MB
 const PIECE = 256 * 1024
 
 /**
- * What mail with 25 MB files takes of a worker: resident memory, and the longest time its event loop was held up.
- * Composed, signed and sent to a sink in another process; without a database, whose part is to yield the pieces.
+ * The cost of emails with 25 MB files for a worker: resident memory, and the longest time its event loop was blocked. They are
+ * composed, signed and sent to a sink in another process, without a database, which would only supply the pieces.
  */
 export async function benchAttachments(): Promise<void> {
   const sink = await startSink()
@@ -33,15 +33,15 @@ export async function benchAttachments(): Promise<void> {
     await warm(1, MB)
     const run = await open(sink.url)
     const one = await measure(() => run(1, FILE))
-    report('B13 one email with a 25 MB file', describe(one), '< 2 x the file', one.grown < 2 * FILE)
+    report('one email with a 25 MB file', describe(one), '< 2 x the file', one.grown < 2 * FILE)
     const many = await measure(() => run(20, FILE))
-    report('20 of them at once', describe(many), 'no more than there is room for', many.grown < 8 * FILE)
+    report('20 such emails at once', describe(many), 'no more than there is room for', many.grown < 8 * FILE)
   } finally {
     sink.stop()
   }
 }
 
-/** A block is the time from turn to turn of the event loop; its part of CPU does not count who else uses the machine. */
+/** A block is the time between turns of the event loop; its CPU time does not include other processes. */
 type Figures = { grown: number; block_ms: number; block_cpu_ms: number; seconds: number }
 
 function describe({ grown, block_ms, block_cpu_ms, seconds }: Figures): string {
@@ -51,7 +51,7 @@ function describe({ grown, block_ms, block_cpu_ms, seconds }: Figures): string {
 }
 
 async function measure(work: () => Promise<void>): Promise<Figures> {
-  await sleep(500) // what was done before is over
+  await sleep(500) // so that earlier work is finished
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const before = process.memoryUsage.rss()
   let most = before
@@ -72,13 +72,13 @@ async function measure(work: () => Promise<void>): Promise<Figures> {
   return { grown: most - before, block_ms: delay.max / 1e6, block_cpu_ms, seconds }
 }
 
-/** Of this thread, in ms. */
+/** CPU time of this thread in ms. */
 function cpuTime(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
 }
 
-/** Sends so many emails with a file of so many bytes, each to a recipient of its own, at two destinations. */
+/** Sends this many emails with a file of this size, each to a separate recipient, at two destinations. */
 async function open(sink_url: string): Promise<(count: number, size: number) => Promise<void>> {
   const config = readConfig({ MAIL_TRANSPORT: sink_url, SECRET_KEY: 'x'.repeat(32), HELO_NAME: 'bench' })
   const transport = createSmtpTransport(relayServer(sink_url, 'bench'), DEFAULT_TIMEOUTS, config.SEND_CONNECTIONS)

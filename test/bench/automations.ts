@@ -7,22 +7,22 @@ import { interleave, openStage, report, type Stage } from '#test/bench/support/s
 import { fillRuns, storeAutomation, type TestConnection, type TestStep } from '#test/support/automation_runs.ts'
 import { newAccount } from '#test/support/world.ts'
 
-/** Runs that wait while others are due. WAITING=1000000 is the size that is promised. */
+/** Runs that wait while others are due. WAITING=1000000 is the size of the goal. */
 const WAITING = Number(process.env.WAITING ?? 200_000)
 const COUNT = 10_000
 const SINGLE = 500
 const CONNECTIONS = 10
-/** Delays that end one after the other, within so many seconds. */
+/** Delays that end one after the other within this many seconds. */
 const DELAYS = 10_000
 const SPREAD_SECONDS = 20
-/** For the time that it takes to store them. */
+/** The time that storing them takes. */
 const AHEAD_SECONDS = 10
 
 type Place = { id: string; domain_id: string }
 
 /**
- * Runs advanced per second, in sets by one connection, beside a transaction for each by ten; how late delays end; what pages of
- * runs take; and runs that send per second, beside emails in batches.
+ * Runs advanced per second, in sets on one connection, compared with a transaction for each on ten; how late delays end; how long
+ * pages of runs take; and runs that send per second, compared with emails in batches.
  */
 export async function benchAutomations(): Promise<void> {
   const stage = await openStage()
@@ -53,7 +53,7 @@ export async function benchAutomations(): Promise<void> {
       [`one each, ${CONNECTIONS} connections`]: () => rate(oneByOne),
     })
     const [sets, single] = Object.values(figures) as [number, number]
-    report('B18 runs advanced', `${(sets / single).toFixed(1)} times one each`, '>= 8', sets / single >= 8)
+    report('runs advanced', `${(sets / single).toFixed(1)} times one each`, '>= 8', sets / single >= 8)
     await benchLateness(stage, account)
     await benchRunPages(stage, account)
     await benchSends(stage, account)
@@ -62,7 +62,7 @@ export async function benchAutomations(): Promise<void> {
   }
 }
 
-/** A condition behind each delay, for as many steps as a graph may have. */
+/** A condition after each delay, for as many steps as a graph may have. */
 function conditionsAndDelays(): { steps: TestStep[]; connections: TestConnection[] } {
   const rule = { type: 'rule', field: 'contact.email', operator: 'contains', value: '@' }
   const pairs = Array.from({ length: 70 }, (_, n) => [
@@ -87,7 +87,7 @@ async function countAdvanced({ pool }: Stage, automation: string): Promise<numbe
   return (await pool.pg.query(query, [automation])).rows[0].count
 }
 
-/** Delays that end one after the other while a worker polls and many others wait. */
+/** Delays end one after the other while a worker polls and many others wait. */
 async function benchLateness(stage: Stage, account: Place): Promise<void> {
   const automation = await storeAutomation(stage, account, [{ type: 'delay', config: { duration: '1 day' } }])
   const due = `now() + make_interval(secs => ${AHEAD_SECONDS} + ${SPREAD_SECONDS} * random() + 0 * length(p.email))`
@@ -105,5 +105,5 @@ async function benchLateness(stage: Stage, account: Place): Promise<void> {
   )
   const limit = AUTOMATION_TIMES.poll_ms / 1_000 + 1
   const p99 = Number(rows[0].p99)
-  report(`B24 lateness with ${WAITING} waiting`, `p99 ${p99.toFixed(2)} s`, `<= ${limit} s`, p99 <= limit)
+  report(`lateness of delays with ${WAITING} waiting`, `p99 ${p99.toFixed(2)} s`, `<= ${limit} s`, p99 <= limit)
 }

@@ -12,13 +12,13 @@ import { measureDisk } from '#test/bench/support/disk.ts'
 import { percentile, report } from '#test/bench/support/stage.ts'
 
 const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 100_000)
-/** Emails sent beside the campaign, to each kind of destination. */
+/** Emails sent during the campaign, to each kind of destination. */
 const POSTS = 200
-/** Emails of the campaign before that. */
+/** Emails of the campaign that are sent before those. */
 const WARMING = Math.min(12_000, RECIPIENTS / 10)
 const TRACKED = { track_opens: true, track_clicks: true }
 
-/** How long other mail takes beside a campaign, and the disk that each of its recipients takes. */
+/** How long other emails take during a campaign, and the disk space per recipient of it. */
 export function benchBeside(): Promise<void> {
   return onCampaignStage(RECIPIENTS, async opened => {
     const { stage } = opened
@@ -27,13 +27,13 @@ export function benchBeside(): Promise<void> {
     await measureDisk(stage, RECIPIENTS, async () => {
       const start = performance.now()
       await runReaches(stage.pool, await startCampaign(stage, TRACKED), 'finished_at IS NOT NULL')
-      console.log(`  ${(RECIPIENTS / ((performance.now() - start) / 1_000)).toFixed(0)}/s from its start to its end`)
+      console.log(`  ${(RECIPIENTS / ((performance.now() - start) / 1_000)).toFixed(0)}/s from start to end`)
     })
     await worker.stop()
   })
 }
 
-/** From the request to the sink while a campaign is sent: to a destination of it, and to another. */
+/** The time from the request to the sink during a campaign: to one of its destinations, and to another. */
 async function measureBeside({ stage, sink, latencies }: CampaignStage): Promise<void> {
   const idle: number[] = []
   for (let n = 0; n < POSTS / 4; n++) idle.push(await latencies.measure(stage, 'elsewhere.com'))
@@ -49,10 +49,10 @@ async function measureBeside({ stage, sink, latencies }: CampaignStage): Promise
   console.log(
     `  without a campaign: p50 ${percentile(idle, 0.5).toFixed(0)} ms, p95 ${percentile(idle, 0.95).toFixed(0)} ms`,
   )
-  console.log(`  beside a campaign of ${RECIPIENTS}, of which ${sink.messages - before} were sent at the end`)
-  tell('beside a campaign, to a destination of it', same, 150)
-  tell('beside a campaign, to another one', other, 60)
-  await ask(stage, 'POST', `/campaigns/${id}/cancel`).catch(() => {}) // it may be over
+  console.log(`  during a campaign of ${RECIPIENTS}, of which ${sink.messages - before} were sent at the end`)
+  tell('during a campaign, to one of its destinations', same, 150)
+  tell('during a campaign, to another destination', other, 60)
+  await ask(stage, 'POST', `/campaigns/${id}/cancel`).catch(() => {}) // it may have ended
   await runReaches(stage.pool, id, 'finished_at IS NOT NULL')
 }
 

@@ -6,10 +6,10 @@ import { Postgres } from '#test/faults/support/postgres.ts'
 import { openStage, type Stage } from '#test/faults/support/stage.ts'
 
 const GOAL_MS = 50
-/** Runs of each kind; the code is compiled for another one first. */
+/** Runs of each kind; another run before them compiles the code. */
 const TIMES = 3
 
-/** How long one body of each kind stops the event loop of a web process, by the CPU time of its longest turn. */
+/** How long one body of each kind blocks the event loop of a web process, by the CPU time of its longest turn. */
 export async function benchBodies(): Promise<void> {
   const postgres = await Postgres.create()
   const stage = await openStage(postgres.url)
@@ -28,7 +28,7 @@ export async function benchBodies(): Promise<void> {
       )
       if (delay.max_cpu > most.max_cpu) Object.assign(most, { max_cpu: delay.max_cpu, kind: body.kind })
     }
-    report('the worst', `${most.max_cpu} ms of ${most.kind}`, `< ${GOAL_MS} ms`, most.max_cpu < GOAL_MS)
+    report('worst body', `${most.max_cpu} ms of ${most.kind}`, `< ${GOAL_MS} ms`, most.max_cpu < GOAL_MS)
   } finally {
     await stage.close()
     await postgres.close()
@@ -37,7 +37,7 @@ export async function benchBodies(): Promise<void> {
 
 type Web = Awaited<ReturnType<Stage['startWeb']>>
 
-/** The least of some times: what else the process does now and then, such as to collect garbage, is none of the body's. */
+/** The minimum of several times: work of the process that happens now and then, such as garbage collection, is excluded. */
 async function measure(stage: Stage, web: Web, body: HeavyBody): Promise<{ delay: LoopDelay; answers: string }> {
   const answers = new Set<string>()
   let least: LoopDelay | undefined

@@ -14,10 +14,10 @@ import { drain, inProcess } from './deliver.ts'
 /** As many as leave time for three rounds. */
 const RECIPIENTS = Number(process.env.BENCH_RECIPIENTS ?? 20_000)
 const PREBUILT = 20_000
-/** Emails after which a worker is as fast as it gets, more or less. */
+/** Emails after which a worker has about reached full speed. */
 const WARMING = 12_000
 
-/** Recipients of a campaign per second, beside the emails of a full queue and mail that was built before. */
+/** Recipients of a campaign per second, compared with the single emails of a full queue and with prebuilt messages. */
 export function benchCampaign(): Promise<void> {
   return onCampaignStage(RECIPIENTS, async ground => {
     const figures = await interleave({
@@ -28,18 +28,18 @@ export function benchCampaign(): Promise<void> {
     })
     const [unsigned, signed, single, prebuilt] = Object.values(figures) as [number, number, number, number]
     const part = unsigned / prebuilt
-    report('B6 unsigned', `${(100 * part).toFixed(1)} % of prebuilt mail`, '>= 15 %', part >= 0.15)
+    report('campaign, unsigned', `${(100 * part).toFixed(1)} % of prebuilt mail`, '>= 15 %', part >= 0.15)
     const gain = unsigned / single
-    report('B6 unsigned', `${gain.toFixed(2)} x the signed drain of single emails`, '>= 1.4 x', gain >= 1.4)
+    report('campaign, unsigned', `${gain.toFixed(2)} x the signed drain of single emails`, '>= 1.4 x', gain >= 1.4)
     const ratio = signed / single
-    report('B22 tracked and signed', `${ratio.toFixed(2)} x that drain`, '>= 0.8 x', ratio >= 0.8)
+    report('campaign, tracked and signed', `${ratio.toFixed(2)} x the signed drain`, '>= 0.8 x', ratio >= 0.8)
   })
 }
 
 const TRACKED = { track_opens: true, track_clicks: true }
 const UNTRACKED = { track_opens: false, track_clicks: false }
 
-/** Emails per second from the first to the last one, their storing included. */
+/** Emails per second from the first to the last one, including their storage. */
 async function drainCampaign(ground: CampaignStage, file: WorkerFile, fields: object = UNTRACKED): Promise<number> {
   const { stage, sink } = ground
   const worker = await startWorker(ground, file)
@@ -52,7 +52,7 @@ async function drainCampaign(ground: CampaignStage, file: WorkerFile, fields: ob
   return RECIPIENTS / seconds
 }
 
-/** B4. */
+/** The drain of `bench deliver`. */
 async function drainSingle(ground: CampaignStage): Promise<number> {
   const { stage, sink } = ground
   const worker = await startWorker(ground)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ROOT } from '#test/support/root.ts'
 
 const RUNS = 25
-/** How much longer than Node by itself a command may take to start. */
+/** How much longer than plain Node a command may take to start. */
 const LIMIT = 2
 
 /** Measures how long the packed command line takes to start, compared with Node that does nothing. */
@@ -31,7 +31,7 @@ export async function benchCommandLine(): Promise<void> {
   }
 }
 
-/** Milliseconds of each command. They take turns, so that what else the machine does meets all alike. */
+/** Milliseconds of each command. Commands run in turn, so that other load affects all alike. */
 function measure(commands: Record<string, string[]>): Record<string, number[]> {
   const times = Object.fromEntries(Object.keys(commands).map(name => [name, [] as number[]]))
   for (let run = 0; run < RUNS; run++) {

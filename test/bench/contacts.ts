@@ -3,13 +3,13 @@ import { request } from 'undici'
 import { interleave, openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 import { person } from './support/contact_file.ts'
 
-/** Another one where 4601 is taken. */
+/** Set it where port 4601 is taken. */
 export const PORT = process.env.PORT ?? '4601'
 export const URL = `http://127.0.0.1:${PORT}/api`
 const BATCH = 10_000
 const SINGLES = 300
 
-/** Seconds of a batch of 10,000 contacts, new and known, and of one contact by itself. */
+/** Seconds for a batch of 10,000 contacts, new and known, and for a single contact. */
 export async function benchContacts(): Promise<void> {
   const stage = await openStage()
   try {
@@ -39,7 +39,7 @@ export async function benchContacts(): Promise<void> {
   }
 }
 
-/** Milliseconds of each POST /contacts, one after the other, until there are so many or `isOver`. */
+/** Milliseconds of each POST /contacts, in sequence, until there are enough or `isOver`. */
 export async function measureSingles(stage: Stage, count: number, isOver = () => false): Promise<number[]> {
   const times: number[] = []
   for (let n = 0; n < count && !isOver(); n++) {

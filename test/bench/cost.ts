@@ -8,7 +8,7 @@ import { startSink } from '#test/faults/support/sink.ts'
 const COUNT = 12_000
 const STATEMENTS = 25
 
-/** Statements inside functions are listed as well, since most of the work is done in functions. */
+/** Lists statements inside functions too, since most of the work is done in functions. */
 const SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.track': 'all',
@@ -26,7 +26,7 @@ export async function benchCost(): Promise<void> {
     await stage.pool.pg.query('CREATE EXTENSION pg_stat_statements')
     const web = await stage.spawn('workers/web.ts', { PORT: '4601' })
     const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url })
-    await drain(stage, sink, worker) // to warm up
+    await drain(stage, sink, worker) // a warm-up, not counted
     const { rows } = await stage.pool.pg.query('SELECT pid FROM pg_stat_activity WHERE backend_type = $1', [
       'checkpointer',
     ])
@@ -71,7 +71,7 @@ const Statement = z.object({
   rows: z.number(),
 })
 
-/** Time is on the wall: it contains waits for locks and the disk. */
+/** Prints wall-clock times, which include waits for locks and the disk. */
 async function printStatements({ pool }: Stage): Promise<void> {
   const statements = await pool.any(sql.type(Statement)`
     SELECT query, toplevel, calls::float, total_exec_time AS ms, rows::float FROM pg_stat_statements

@@ -18,7 +18,7 @@ const GOAL_MS = 200
 const VISITS = 5
 const FIRST_CONTENT_MS = 1_000
 
-/** A slow telephone: a quarter of the speed of this processor, 75 ms to the server and back, 1.6 Mbit/s. */
+/** A slow phone: a quarter of the speed of this processor, 75 ms round trip, 1.6 Mbit/s. */
 const SLOW = {
   cpu: 4,
   network: { offline: false, latency: 75, downloadThroughput: 200_000, uploadThroughput: 100_000 },
@@ -34,7 +34,7 @@ const PATHS = [
   ...['/received', '/suppressions', '/logs', '/campaigns', '/segments', '/imports', '/webhooks', '/audit-log'],
 ]
 
-/** How long pages of the dashboard take with a million emails and a million contacts behind them. */
+/** How long pages of the dashboard take with a million emails and a million contacts. */
 export async function benchDashboard(): Promise<void> {
   const stage = await openStage()
   try {
@@ -51,7 +51,7 @@ export async function benchDashboard(): Promise<void> {
 }
 
 async function fill(stage: Stage, account_id: string): Promise<void> {
-  const client = new pg.Client(stage.config.DATABASE_URL) // which, unlike the pool, lets a statement take its time
+  const client = new pg.Client(stage.config.DATABASE_URL) // without the statement timeout of the pool
   await client.connect()
   await fillEmails(client, account_id)
   await indexEmails(stage.pool)
@@ -76,7 +76,7 @@ async function measurePage(path: string, token: string): Promise<void> {
   report(path, `p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms`, `p95 < ${GOAL_MS} ms`, p95 < GOAL_MS)
 }
 
-/** Times the first visit of a browser, which has nothing in its cache. */
+/** Times the first visit of a browser with an empty cache. */
 async function measureFirstContent(token: string): Promise<void> {
   const browser = await launchBrowser()
   try {
@@ -84,7 +84,7 @@ async function measureFirstContent(token: string): Promise<void> {
     for (let n = 0; n < VISITS; n++) times.push(await visit(browser, token))
     const ms = median(times)
     const goal = `< ${FIRST_CONTENT_MS} ms`
-    report('first rows of /emails on a slow telephone', `${ms.toFixed(0)} ms`, goal, ms < FIRST_CONTENT_MS)
+    report('first rows of /emails on a slow phone', `${ms.toFixed(0)} ms`, goal, ms < FIRST_CONTENT_MS)
   } finally {
     await browser.close()
   }

@@ -11,21 +11,21 @@ import { ROOT } from '#test/support/root.ts'
 const COUNT = 6_000
 const IDLE_POSTS = 200
 
-/** As many callers at once as nodemailer's has in its baseline. */
+/** As many concurrent callers as in the baseline of nodemailer. */
 const CALLERS = 64
 
-/** As nearly every server answers: with PIPELINING (RFC 2920) a client sends the envelope in one go. */
+/** As in nearly every reply: with PIPELINING (RFC 2920) a client sends the envelope at once. */
 export const EHLO = '250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES'
 const API = 'http://127.0.0.1:4601/api/emails'
 
-/** Sends per second to a sink, signed with RSA-2048, every row written, beside nodemailer and beside bare signing. */
+/** Emails sent to a sink per second, signed with RSA-2048 and stored, compared with nodemailer and with signing alone. */
 export async function benchDeliver(): Promise<void> {
   const stage = await openStage()
   const sink = await startSink({ discard: true, ehlo: EHLO })
   try {
     await stage.spawn('workers/web.ts', { PORT: '4601' })
     const worker = await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url })
-    // Not counted: no process is fast before it is warm, and the baselines warm up as well.
+    // Not measured: a process is slow before it has warmed up, and the baselines warm up too.
     for (let run = 0; run < 2; run++) await endToEnd(stage, sink)
     const figures = await interleave({
       'end to end, API load and worker': () => endToEnd(stage, sink),
@@ -35,8 +35,8 @@ export async function benchDeliver(): Promise<void> {
     })
     const total = figures['end to end, API load and worker'] / figures['nodemailer pooled sendMail, RSA']
     const drained = figures['worker draining a queue'] / figures['RSA-2048 on the thread pool alone']
-    report('B2 end to end', `${total.toFixed(2)} x nodemailer with RSA`, '>= 1.5 x', total >= 1.5)
-    report('B4 drain', `${(100 * drained).toFixed(0)} % of bare RSA signing`, '>= 40 %', drained >= 0.4)
+    report('end to end', `${total.toFixed(2)} x nodemailer with RSA`, '>= 1.5 x', total >= 1.5)
+    report('drain', `${(100 * drained).toFixed(0)} % of bare RSA signing`, '>= 40 %', drained >= 0.4)
     await measureIdle(stage, sink)
   } finally {
     await stage.close()
@@ -44,14 +44,14 @@ export async function benchDeliver(): Promise<void> {
   }
 }
 
-/** From the first request to the last arrival; the start of the process that makes the load is none of either. */
+/** From the first request to the last arrival, without the start of the load generator. */
 export async function endToEnd(stage: Stage, sink: Sink): Promise<number> {
   const ended = sink.arrived(sink.messages + COUNT).then(() => Date.now())
   const { began } = await generateLoad(API, stage.key, COUNT, { connections: CALLERS })
   return COUNT / (((await ended) - began) / 1000)
 }
 
-/** Sends per second from a full queue. The worker sleeps while it is filled; `onFull` is called before it wakes up. */
+/** Emails sent per second from a full queue. The worker is stopped while it is filled; `onFull` is called before it continues. */
 export async function drain(
   stage: Stage,
   sink: Sink,
@@ -68,7 +68,7 @@ export async function drain(
   return count / ((performance.now() - start) / 1000)
 }
 
-/** Runs one of the baselines in a process of its own, as the worker is; it prints its rate. */
+/** Runs one of the baselines in a separate process, like the worker; it prints its rate. */
 export async function inProcess(file: string, sink: Sink, count: number = COUNT): Promise<number> {
   const environment = {
     SINK_URL: sink.url,
@@ -96,7 +96,7 @@ async function measureIdle(stage: Stage, sink: Sink): Promise<void> {
   }
   const p50 = percentile(times, 0.5)
   report(
-    'B7 idle POST to sink',
+    'idle, from POST to sink',
     `p50 ${p50.toFixed(1)} ms, p99 ${percentile(times, 0.99).toFixed(1)} ms`,
     'p50 <= 20 ms',
     p50 <= 20,

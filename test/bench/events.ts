@@ -10,14 +10,14 @@ import { storeAutomation } from '#test/support/automation_runs.ts'
 const CONTACTS = 20_000
 const COUNT = 10_000
 const SINGLE = 2_000
-/** Requests at a time. */
+/** Concurrent requests. */
 const CALLERS = 100
 const IDLE = 300
 const WARM = 50
 const PAUSE_MS = 5
 const URL = 'http://127.0.0.1:4602/api/events/send'
 
-/** Events that start a run each, gathered into commits, beside a statement each; and how long one takes on an idle server. */
+/** Events per second that start a run each, combined into commits, compared with a statement each; and one on an idle server. */
 export async function benchEvents(): Promise<void> {
   const stage = await openStage()
   try {
@@ -39,7 +39,7 @@ export async function benchEvents(): Promise<void> {
     })
     const [together, each] = Object.values(figures) as [number, number]
     report(
-      'B19 events with enrolment',
+      'events with enrolment',
       `${(together / each).toFixed(1)} times a statement each`,
       '>= 4',
       together / each >= 4,
@@ -71,7 +71,7 @@ async function measureIdle(stage: Stage, drafts: () => EventDraft): Promise<void
   report('POST /events/send on an idle server', figure, 'p50 < 10 ms', p50 < 10)
 }
 
-/** Contacts of a domain and an automation that each of their events starts; returns events of contacts in turn. */
+/** Creates contacts of a domain and an automation that each of their events starts; returns events of the contacts in turn. */
 async function prepare(pool: Pool): Promise<() => EventDraft> {
   const { rows } = await pool.pg.query('SELECT account_id, id FROM domains LIMIT 1')
   const [{ account_id, id: domain_id }] = rows

@@ -13,7 +13,7 @@ const ROUNDS = Number(process.env.ROUNDS ?? 2)
 
 export type Place = { account_id: string; domain_id: string }
 
-/** Rows per second of a file from the start of its upload to the end of the import, beside COPY straight into the same table. */
+/** Rows per second from the start of the upload to the end of the import, compared with COPY into the same table. */
 export async function benchImport(): Promise<void> {
   const stage = await openStage()
   try {
@@ -22,7 +22,7 @@ export async function benchImport(): Promise<void> {
     const { rows } = await stage.pool.pg.query<Place>('SELECT account_id, id AS domain_id FROM domains LIMIT 1')
     const rates: Record<'copy' | 'import', number[]> = { copy: [], import: [] }
     for (let round = 1; round <= ROUNDS; round++) {
-      // Half before and half after, so that a machine that slows down slows both.
+      // Half before and half after, so that a machine that slows down affects both.
       const before = await measureCopy(stage, rows[0] as Place, `before${round}`)
       const imported = ROWS / (await measureImport(stage, `import${round}`))
       const copied = ROWS / (before + (await measureCopy(stage, rows[0] as Place, `after${round}`)))
@@ -40,10 +40,10 @@ export async function benchImport(): Promise<void> {
   }
 }
 
-/** Seconds of COPY of half the rows into contacts with all of its indexes and triggers. */
+/** Seconds for COPY of half the rows into contacts with all its indexes and triggers. */
 async function measureCopy(stage: Stage, place: Place, mark: string): Promise<number> {
   const lines = [...copyLines(ROWS / 2, mark, { ...place, domain_id: newId() })]
-  const client = new pg.Client({ connectionString: stage.config.DATABASE_URL }) // those of the pool give up after 17 s
+  const client = new pg.Client({ connectionString: stage.config.DATABASE_URL }) // connections of the pool have a timeout of 17 s
   await client.connect()
   try {
     const start = performance.now()
@@ -65,7 +65,7 @@ function* joined(lines: string[]): Generator<string> {
   for (let at = 0; at < lines.length; at += 500) yield lines.slice(at, at + 500).join('')
 }
 
-/** Seconds from the beginning of the upload to the end of the import. */
+/** Seconds from the start of the upload to the end of the import. */
 async function measureImport(stage: Stage, mark: string): Promise<number> {
   const file = contactFile(ROWS, mark)
   const start = performance.now()
@@ -76,7 +76,7 @@ async function measureImport(stage: Stage, mark: string): Promise<number> {
   return (performance.now() - start) / 1_000
 }
 
-/** Uploads a file of so many contacts; returns the id of its import. */
+/** Uploads a file with this many contacts; returns the id of the import. */
 export async function uploadContacts(
   stage: Stage,
   rows: number,
@@ -106,7 +106,7 @@ export async function finishImport(stage: Stage, id: string): Promise<Record<str
 
 const headersOf = ({ key }: Stage) => ({ authorization: `Bearer ${key}`, 'user-agent': 'bench' })
 
-/** MB of RSS at most until now. */
+/** Peak RSS in MB. */
 function sizeOf({ process: { pid } }: Child): number {
   const [, kilobytes = '0'] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
   return Number(kilobytes) / 1_024

@@ -12,10 +12,10 @@ import { watchContactLock } from './support/lock_holds.ts'
 const ROWS = Number(process.env.WAIT_ROWS ?? 300_000)
 const IMPORTS = 2
 
-/** Longest that one slice of an import may keep others from the contacts of an account, in milliseconds. */
+/** How long one slice of an import may lock the contacts of an account, in milliseconds. */
 const LONGEST_HOLD = 100
 
-/** How long writes of one contact and unsubscribes wait while two files are imported into one account. */
+/** How long writes of single contacts and unsubscribes wait while two files are imported into one account. */
 export async function benchImportWaits(): Promise<void> {
   const stage = await openStage()
   try {
@@ -56,8 +56,8 @@ function tell(name: string, times: number[], goal: string, isMet: boolean): void
 }
 
 /**
- * Milliseconds of each one-click POST, one after the other, of people in the files: some are contacts by then, and some are
- * about to become contacts. One that is refused throws.
+ * Milliseconds of each one-click POST, in sequence, by people in the files: some are contacts already, and some are about to
+ * become contacts. A refused POST throws.
  */
 async function measureOptouts(stage: Stage, place: Place, marks: string[], isOver: () => boolean): Promise<number[]> {
   const linkOf = createUnsubscribeLinks({ ...stage, config: { ...stage.config, BASE_URL: `http://127.0.0.1:${PORT}` } })

@@ -6,12 +6,12 @@ import { openStage, type Stage } from '#test/faults/support/stage.ts'
 
 const FILE = 25 * MEGABYTE
 
-/** What a process needs for its first emails whatever they are, such as compiled code, is no cost of a large one. */
+/** Emails that warm up a process first: their memory, such as compiled code, is not a cost of large ones. */
 const WARM = 5
 
 /**
- * What mail with 25 MB files takes of a web process that stores it and of a worker that sends it, with their Postgres
- * and a sink that sees whether what arrives is what was posted.
+ * The cost of emails with 25 MB files for a web process that stores them and a worker that sends them, with their Postgres and a
+ * sink that compares the received files with those posted.
  */
 export async function benchLargeEmails(): Promise<void> {
   const postgres = await Postgres.create()
@@ -44,12 +44,12 @@ async function measure(stage: Stage): Promise<void> {
   for (const name of ['web', 'worker'] as const) {
     const grown = one[name].peak - one[name].before
     const value = `${name} grew by ${(grown / MEGABYTE).toFixed(0)} MB, ${(grown / FILE).toFixed(1)} x the file`
-    report('B13 one email with a 25 MB file, all the way', value, '< 2 x the file', grown < 2 * FILE)
+    report('one email with a 25 MB file, end to end', value, '< 2 x the file', grown < 2 * FILE)
   }
   const many = await send(20, FILE)
   for (const name of ['web', 'worker'] as const) {
     const value = `${name} took ${(many[name].peak / MEGABYTE).toFixed(0)} MB, ${many.post_s} s + ${many.send_s} s`
-    report('20 of them at once, all the way', value, '< 768 MB', many[name].peak < 768 * MEGABYTE)
+    report('20 such emails at once, end to end', value, '< 768 MB', many[name].peak < 768 * MEGABYTE)
   }
-  report('what arrived is what was posted', found.faults.join('; ') || 'yes', 'yes', found.faults.length === 0)
+  report('the received files equal those posted', found.faults.join('; ') || 'yes', 'yes', found.faults.length === 0)
 }

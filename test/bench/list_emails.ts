@@ -11,12 +11,12 @@ const SAMPLES = 100
 const PATIENCE_MS = 1_000
 const GOAL_MS = 20
 
-/** How long a page of one account's million emails takes, by filter, and what the indexes for it cost. */
+/** How long a page takes in an account with a million emails, by filter, and the cost of the indexes. */
 export async function benchListEmails(): Promise<void> {
   const stage = await openStage()
   try {
     const { id: account_id } = await stage.pool.one(sql.type(z.object({ id: z.string() }))`SELECT id FROM accounts`)
-    const client = new pg.Client(stage.config.DATABASE_URL) // which, unlike the pool, lets a statement take its time
+    const client = new pg.Client(stage.config.DATABASE_URL) // without the statement timeout of the pool
     await client.connect()
     const cost = await measureCost(client, account_id)
     printCost('without filters', cost.before)
@@ -47,14 +47,14 @@ async function measureIndexing({ pool }: Stage): Promise<void> {
 
 function printCost(name: string, { insert_us, update_us, hot }: Cost): void {
   const updates = `${update_us.toFixed(0)} us, ${(hot * 100).toFixed(0)} % of them HOT`
-  console.log(`  ${name.padEnd(15)} an email: insert ${insert_us.toFixed(0)} us, change of status ${updates}`)
+  console.log(`  ${name.padEnd(15)} per email: insert ${insert_us.toFixed(0)} us, change of status ${updates}`)
 }
 
 const weeks = (count: number) => new Date(Date.now() - count * 7 * 86_400_000)
 const failed = ['failed', 'bounced', 'suppressed']
 const status = (...statuses: string[]) => ({ status: { statuses, events: [] } })
 
-/** Made anew for each sample: what is looked for differs. */
+/** Created for each sample, since the values differ. */
 const cases: Record<string, (i: number) => EmailFilters> = {
   'no filter': () => ({}),
   'status=delivered': () => status('delivered'),
@@ -88,7 +88,7 @@ const cases: Record<string, (i: number) => EmailFilters> = {
   'created in a week, folder=failed': () => ({ created_after: weeks(11), created_before: weeks(10), folder: failed }),
 }
 
-/** What is frequent and never meets: the text of all blocks is read, which is the most that a search does. */
+/** Frequent values that never occur together: the text of all blocks is read, which is the most that a search does. */
 const neverMeet: Record<string, EmailFilters> = {
   'q of 10 %, tag of 30 %, no email': { q: '5 of today', tag: 'kind:welcome' },
   'q of 10 %, status=clicked (5 %), no email': { q: '5 of today', status: { statuses: [], events: ['clicked'] } },
@@ -99,7 +99,7 @@ const neverMeet: Record<string, EmailFilters> = {
 }
 const WORST_GOAL_MS = 1_000
 
-/** What has just arrived is in no block yet. */
+/** Emails that have just arrived are in no block yet. */
 const burst = (account_id: string) => sql.unsafe`
   INSERT INTO emails SELECT (jsonb_populate_record(e, jsonb_build_object('id', uuidv7()))).*
   FROM emails e WHERE account_id = ${account_id} LIMIT 20000

@@ -15,7 +15,7 @@ const CEILING = 1_000
 
 type Case = (i: number) => ReceivedEmailFilters
 
-/** Made anew for each sample: what is looked for differs. */
+/** Created for each sample, since the values differ. */
 const cases: Record<string, Case> = {
   'no filter': () => ({}),
   'to of all': () => ({ to: 'support@d0.bench.com' }),
@@ -41,7 +41,7 @@ const cases: Record<string, Case> = {
   'q of none, from of 10': i => ({ q: 'no such thing', from: `ann${(i * 997) % 100_000}@mail3.com` }),
 }
 
-/** What is frequent and never meets, and text that no email has: as much as a list ever looks at. */
+/** Frequent values that never occur together, and text in no email: the most that a list ever reads. */
 const slow: Record<string, ReceivedEmailFilters> = {
   'q of none': { q: 'no such thing' },
   'q of none, to of all': { q: 'no such thing', to: 'support@d0.bench.com' },
@@ -49,12 +49,12 @@ const slow: Record<string, ReceivedEmailFilters> = {
   'from of half, read=true (the other half)': { from: 'robot@y.com', read: true },
 }
 
-/** How long a page of one account's million received emails takes, by filter. */
+/** How long a page takes in an account with a million received emails, by filter. */
 export async function benchListReceived(): Promise<void> {
   const stage = await openStage()
   try {
     const { id: account_id } = await stage.pool.one(sql.type(z.object({ id: z.string() }))`SELECT id FROM accounts`)
-    const client = new pg.Client(stage.config.DATABASE_URL) // which, unlike the pool, lets a statement take its time
+    const client = new pg.Client(stage.config.DATABASE_URL) // without the statement timeout of the pool
     await client.connect()
     for (const statement of filling(account_id)) await client.query(statement)
     await client.end()
@@ -70,7 +70,7 @@ export async function benchListReceived(): Promise<void> {
   }
 }
 
-/** Half of them by one sender and unread; all for one address, and each for one of 50,000. */
+/** Half of them from one sender and unread; all to one address, and each to one of 50,000. */
 function filling(account_id: string): string[] {
   return [
     `INSERT INTO domains (account_id, id, name)

@@ -63,7 +63,7 @@ async function measure({ pool }: Stage, account_id: string, name: string, asked:
   )
 }
 
-/** Each campaign sends on a day and is opened for ten more. */
+/** Each campaign sends on one day and is opened for ten more. */
 async function fill({ pool }: Stage, account_id: string): Promise<{ count: number }> {
   await pool.run(sql.unsafe`
     WITH domains AS (

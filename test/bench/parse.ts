@@ -11,7 +11,7 @@ import { storeContent } from '#test/support/receiving.ts'
 const MEBIBYTE = 1024 * 1024
 const LINE = 'Words that somebody wrote, with some =C3=A9 in them, and more of them until it ends.\r\n'
 
-/** Messages of about so many bytes that are read in a second, in as many threads as the program has. */
+/** Messages of about this size parsed per second, with as many threads as the program has. */
 async function measureParseRate(bytes: number, seconds = 3): Promise<number> {
   const raw = ordinary(bytes)
   await Promise.all([parseMessage(new Uint8Array(raw)), parseMessage(new Uint8Array(raw))])
@@ -24,7 +24,7 @@ async function measureParseRate(bytes: number, seconds = 3): Promise<number> {
   return count / seconds
 }
 
-/** Resident memory in MiB, before and at the most, while `count` messages of 25 MB are read at once. */
+/** Resident memory in MiB, before and at the peak, while `count` messages of 25 MB are parsed at once. */
 async function measureParseMemory(stage: Stage, count = 4): Promise<{ before: number; peak: number }> {
   const blobs = createBlobs(stage)
   const ids = await storeLarge(stage, count)
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
   const stage = await openStage()
   try {
     const { before, peak } = await measureParseMemory(stage)
-    console.log(`four messages of 25 MB: ${Math.round(before)} MiB before, ${Math.round(peak)} MiB at the most`)
+    console.log(`four messages of 25 MB: ${Math.round(before)} MiB before, ${Math.round(peak)} MiB at the peak`)
   } finally {
     await stage.close()
   }

@@ -15,7 +15,7 @@ const RECIPIENTS = 20_000
 const LINKS = 10
 const [WEB_PORT, BARE_PORT] = ['4701', '4702']
 
-/** Redirects per second, verified and their clicks recorded, beside those of Koa alone. */
+/** Redirects per second, verified and with recorded clicks, compared with Koa alone. */
 export async function benchRedirect(): Promise<void> {
   const stage = await openStage()
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-bench-'))
@@ -23,7 +23,7 @@ export async function benchRedirect(): Promise<void> {
     const file = join(directory, 'paths')
     const paths = await makePaths(stage)
     await writeFile(file, paths.join('\n'))
-    // Links whose recipient is none are verified and lead on, and there is nothing to record.
+    // Links without a recipient are verified and redirected, with nothing to record.
     const uncounted = join(directory, 'uncounted')
     await writeFile(uncounted, paths.map(path => `${path}x`).join('\n'))
     await stage.spawn('workers/web.ts', { PORT: WEB_PORT })
@@ -41,13 +41,13 @@ export async function benchRedirect(): Promise<void> {
       'Koa alone': () => follow(BARE_PORT, file),
     })
     for (const [name, what] of [
-      ['tracked links', 'B17 redirects, clicks recorded meanwhile'],
-      ['links without a recipient', 'B17 redirects alone'],
+      ['tracked links', 'redirects, with clicks recorded'],
+      ['links without a recipient', 'redirects alone'],
     ] as const) {
       const ratio = figures[name] / figures['Koa alone']
       report(what, `${ratio.toFixed(2)} of bare Koa`, '>= 0.6', ratio >= 0.6)
     }
-    console.log(`  ${await countHits(stage)} clicks are recorded`)
+    console.log(`  ${await countHits(stage)} clicks were recorded`)
   } finally {
     await stage.close()
     await rm(directory, { recursive: true })
@@ -63,7 +63,7 @@ async function makePaths(stage: Stage): Promise<string[]> {
   })
 }
 
-/** Returns when no more hits come. Up to 50,000 wait, and more are dropped, which the log tells: Postgres takes its time. */
+/** Returns when all hits are recorded. Up to 50,000 wait and more are dropped, with a log line, since Postgres is slower. */
 async function waitForRecorder(stage: Stage): Promise<void> {
   const began = performance.now()
   let count = -1
@@ -73,8 +73,8 @@ async function waitForRecorder(stage: Stage): Promise<void> {
     count = await countHits(stage)
     return count === before
   }
-  await waitUntil(isDone, 'all that waits is recorded', 120_000)
-  console.log(`           recorded ${((performance.now() - began) / 1_000 - 2).toFixed(0)} s later`)
+  await waitUntil(isDone, 'all waiting hits are recorded', 120_000)
+  console.log(`           all recorded ${((performance.now() - began) / 1_000 - 2).toFixed(0)} s later`)
 }
 
 async function countHits({ pool }: Stage): Promise<number> {

@@ -1,4 +1,4 @@
-/** Each benchmark by name: `npm run bench -- accept`, or several, or all of them without a name. */
+/** Runs benchmarks by name: `npm run bench -- accept`, or several, or all of them without a name. */
 const benchmarks: Record<string, () => Promise<void>> = {
   accept: async () => (await import('./accept.ts')).benchAccept(),
   batch: async () => (await import('./batch.ts')).benchBatch(),

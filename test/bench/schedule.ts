@@ -14,23 +14,23 @@ const WAITING = 1_000_000
 const TIMED = 1_000
 const SPREAD_MS = 10_000
 
-/** How late scheduled mail is, and what a million that waits costs everything else. */
+/** How late scheduled emails are sent, and how much a million scheduled emails slow down everything else. */
 export async function benchSchedule(): Promise<void> {
   const stage = await openStage()
   const sink = await startSink({ ehlo: EHLO })
   try {
     await stage.spawn('workers/web.ts', { PORT: '4601' })
     await stage.spawn('test/bench/support/worker.ts', { MAIL_TRANSPORT: sink.url })
-    for (let run = 0; run < 2; run++) await endToEnd(stage, sink) // not counted: until it is warm
-    const before = await measure(stage, sink, 'none waits')
+    for (let run = 0; run < 2; run++) await endToEnd(stage, sink) // a warm-up, not counted
+    const before = await measure(stage, sink, 'none scheduled')
     await fill(stage)
-    const after = await measure(stage, sink, 'a million waits')
+    const after = await measure(stage, sink, 'a million scheduled')
     const part = after / before
-    report('end to end beside a million scheduled', `${part.toFixed(2)} x without them`, '>= 0.9 x', part >= 0.9)
+    report('end to end with a million scheduled', `${part.toFixed(2)} x without them`, '>= 0.9 x', part >= 0.9)
     const late = await measureLateness(stage, sink)
     const p99 = percentile(late, 0.99)
     const figure = `p50 ${percentile(late, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`
-    report('B8 lateness of scheduled mail', figure, 'p99 < 1,000 ms, none early', p99 < 1_000 && Math.min(...late) >= 0)
+    report('lateness of scheduled emails', figure, 'p99 < 1,000 ms, none early', p99 < 1_000 && Math.min(...late) >= 0)
   } finally {
     await stage.close()
     await sink.close()
@@ -47,7 +47,7 @@ async function measure(stage: Stage, sink: Sink, name: string): Promise<number> 
   return median(figures)
 }
 
-/** Rows as accept_emails writes them, due in a week. */
+/** Rows like those of accept_emails, due in a week. */
 async function fill(stage: Stage): Promise<void> {
   for (let done = 0; done < WAITING; done += 50_000) {
     await stage.pool.run(sql.unsafe`
@@ -63,13 +63,13 @@ async function fill(stage: Stage): Promise<void> {
       SELECT account_id, gen_random_uuid(), id, 'b@b.com', 'b.com', 'queued', scheduled_at FROM stored
     `)
   }
-  // As in a database that has had them for a while: autovacuum would do it during the measurement.
+  // As in a database in use: autovacuum would run during the measurement.
   for (const table of ['emails', 'deliveries']) {
     await stage.pool.run(sql.unsafe`VACUUM ANALYZE ${sql.identifier([table])}`)
   }
 }
 
-/** Milliseconds from the moment each was scheduled for to its arrival. */
+/** Milliseconds from the scheduled time of each email to its arrival. */
 async function measureLateness(stage: Stage, sink: Sink): Promise<number[]> {
   const caller = await findCaller(stage.pool, hashApiKey(stage.key, stage.secrets.pepper))
   if (!caller) throw new Error('the key of the benchmark is unknown')

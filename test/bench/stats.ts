@@ -7,12 +7,12 @@ const FEW = 10_000
 const SAMPLES = 41
 const GOAL = 3
 
-/** GET /campaigns/:id/stats and /engagement of a campaign with a million recipients, beside one with ten thousand. */
+/** GET /campaigns/:id/stats and /engagement of a campaign with a million recipients, compared with ten thousand. */
 export async function benchStats(): Promise<void> {
   const stage = await openStage()
   try {
     await stage.spawn('workers/web.ts', { PORT })
-    await dropIndexes(stage.pool) // those of searches for contacts are not needed
+    await dropIndexes(stage.pool) // indexes for searches of contacts are not needed
     const few = await fillCampaign(stage, FEW)
     const many = await fillCampaign(stage, MANY)
     for (const table of ['campaign_recipients', 'contacts', 'received_emails'])
@@ -21,13 +21,13 @@ export async function benchStats(): Promise<void> {
       const times: { few: number[]; many: number[] } = { few: [], many: [] }
       for (let n = -3; n < SAMPLES; n++) {
         const [of_few, of_many] = [await time(stage, few, path), await time(stage, many, path)]
-        if (n < 0) continue // not counted: until it is warm
+        if (n < 0) continue // a warm-up, not counted
         times.few.push(of_few)
         times.many.push(of_many)
       }
       const [small, large] = [percentile(times.few, 0.5), percentile(times.many, 0.5)]
       const figure = `p50 ${large.toFixed(1)} ms, with ${FEW} recipients ${small.toFixed(1)} ms, ${(large / small).toFixed(2)}x`
-      report(`B23 ${path} of ${MANY} recipients`, figure, `<= ${GOAL}x`, large / small <= GOAL)
+      report(`${path} of ${MANY} recipients`, figure, `<= ${GOAL}x`, large / small <= GOAL)
     }
   } finally {
     await stage.close()
@@ -40,11 +40,11 @@ async function time(stage: Stage, id: string, path: string): Promise<number> {
   return performance.now() - start
 }
 
-/** A campaign that was sent: of its recipients a third opened it, 1 in 16 clicked a link and 1 in 20 replied. */
+/** A sent campaign: a third of the recipients opened it, 1 in 16 clicked a link and 1 in 20 replied. */
 async function fillCampaign({ pool }: Stage, count: number): Promise<string> {
   const client = await pool.pg.connect()
   await client.query('SET statement_timeout = 0')
-  await client.query('SET session_replication_role = replica') // without the triggers of each row
+  await client.query('SET session_replication_role = replica') // skips the triggers of each row
   const run = (text: string, values: unknown[]) => client.query({ text, values, query_timeout: 0 } as never)
   const { rows } = await client.query(
     `WITH added AS (
@@ -68,10 +68,10 @@ async function fillCampaign({ pool }: Stage, count: number): Promise<string> {
   return id
 }
 
-/** Contacts of one statement. */
+/** Contacts per statement. */
 const SLICE = 50_000
 
-/** The reply of a contact has the id of the contact. */
+/** A reply has the id of its contact. */
 const RECIPIENTS = `
   WITH added AS (
     INSERT INTO contacts (account_id, id, domain_id, email, source)
@@ -96,7 +96,7 @@ const REPLIES = `
   INSERT INTO received_contents (account_id, received_email_id, headers, text)
   SELECT account_id, id, '{}', repeat('Thank you. ', 40) FROM replies`
 
-/** Moved by as many processes as there are shards. */
+/** Updated by as many processes as there are shards. */
 const COUNTS = `
   INSERT INTO campaign_counts (account_id, campaign_id, run, variant, name, shard, count)
   SELECT $1, $2, 1, 0, name, shard, $3::integer / 16

@@ -12,7 +12,7 @@ import { startZone } from '#test/support/dns/name_server.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { EHLO } from './deliver.ts'
 
-/** Domains of their own servers: what never ends its greeting, and what answers at once. */
+/** Domains with their own servers: some never finish their greeting, others respond at once. */
 const TARPITS = [72, 73, 74, 75, 76]
 const HEALTHY = [64, 65]
 const TARPITTED = 200
@@ -21,7 +21,7 @@ const EVERY_MS = 10
 
 type Bench = { stage: Stage; sinks: Sink[]; accept(domain: string): Promise<string> }
 
-/** How long mail takes to servers that answer, with and without 200 emails queued to servers that do not. */
+/** How long emails take to servers that respond, with and without 200 emails queued for servers that do not. */
 export async function benchTarpit(): Promise<void> {
   const stage = await openStage()
   const ends: (() => unknown)[] = []
@@ -40,13 +40,13 @@ export async function benchTarpit(): Promise<void> {
     }
     await stage.spawn('test/bench/support/worker.ts', environment)
     const bench = { stage, sinks, accept: await accepter(stage) }
-    await measure(bench, null) // not counted: until it is warm
+    await measure(bench, null) // a warm-up, not counted
     const before = await measureRounds(bench, 'without tarpits')
     for (let n = 0; n < TARPITTED; n++) await bench.accept(`to${TARPITS[n % TARPITS.length]}.com`)
     await waitUntil(() => tarpits.every(({ connections }) => connections > 0), 'every tarpit has a connection')
     const after = await measureRounds(bench, `with ${TARPITTED} tarpitted`)
     const ratio = after / before
-    report('p95 beside tarpits', `${ratio.toFixed(2)} x without them`, '< 2 x', ratio < 2)
+    report('p95 with tarpits', `${ratio.toFixed(2)} x without them`, '< 2 x', ratio < 2)
   } finally {
     await stage.close()
     for (const end of ends) await end()
@@ -62,7 +62,7 @@ async function startSinks(numbers: number[], options: { ehlo?: string; greeting?
   return sinks
 }
 
-/** Accepts an email to a domain as the API does; answers its recipient. */
+/** Accepts an email to a domain like the API; returns its recipient. */
 async function accepter({ pool, secrets, key, config }: Stage): Promise<(domain: string) => Promise<string>> {
   const caller = await findCaller(pool, hashApiKey(key, secrets.pepper))
   if (!caller) throw new Error('the key of the benchmark is unknown')
@@ -80,7 +80,7 @@ async function measureRounds(bench: Bench, name: string): Promise<number> {
   return median(figures)
 }
 
-/** The p95 in ms from acceptance to arrival, at an even pace. */
+/** The p95 in ms from acceptance to arrival, at a constant rate. */
 async function measure({ sinks, accept }: Bench, name: string | null): Promise<number> {
   const arrived = Promise.all(sinks.map(sink => sink.arrived(sink.messages + TIMED / sinks.length)))
   const begun = new Map<string, number>()

@@ -10,7 +10,7 @@ const SINGLE = 3_000
 const SET = 500
 const CONNECTIONS = 10
 
-/** Hits recorded per second, in sets by one connection, beside a transaction for each by ten. */
+/** Hits recorded per second, in sets on one connection, compared with a transaction for each on ten. */
 export async function benchTracking(): Promise<void> {
   const stage = await openStage()
   try {
@@ -39,13 +39,13 @@ export async function benchTracking(): Promise<void> {
       [`one each, ${CONNECTIONS} connections`]: () => rate(SINGLE, oneByOne),
     })
     const [sets, single] = Object.values(figures) as [number, number]
-    report('B16 hits recorded', `${(sets / single).toFixed(1)} times one each`, '>= 5', sets / single >= 5)
+    report('hits recorded', `${(sets / single).toFixed(1)} times one each`, '>= 5', sets / single >= 5)
   } finally {
     await stage.close()
   }
 }
 
-/** Two opens to a click, as reports show them or more. */
+/** At least two opens per click, as in published reports. */
 function makeHit({ account_id, delivery_id, source_id }: Tracked): TrackingHit {
   const link = Math.floor(Math.random() * 10)
   const isClick = Math.random() < 1 / 3

@@ -3,20 +3,20 @@ import { FILE_BYTES, measureUploads, type UploadFigures } from '#test/bench/supp
 
 const MEBIBYTE = 1024 * 1024
 
-/** Memory and turns of the event loop that bodies with a file of 25 MiB take, beside parsing them whole. */
+/** The memory and the blocking of the event loop for bodies with a file of 25 MiB, compared with parsing them whole. */
 export async function benchUpload(): Promise<void> {
   const alone = await measure('stream', 1)
   const whole = await measure('whole', 1)
   const together = await measure('stream', 20)
   const mebibytes = (figures: UploadFigures) => `${(figures.grown / MEBIBYTE).toFixed(0)} MiB`
-  report('memory of one', `${mebibytes(alone)} (whole: ${mebibytes(whole)})`, '< a file', alone.grown < FILE_BYTES)
+  report('memory for one', `${mebibytes(alone)} (whole: ${mebibytes(whole)})`, '< a file', alone.grown < FILE_BYTES)
   const is_bounded = together.grown < 20 * 5 * MEBIBYTE
-  report('memory of 20 at once', mebibytes(together), '< 5 MiB each', is_bounded)
+  report('memory for 20 at once', mebibytes(together), '< 5 MiB each', is_bounded)
   const block = Math.max(alone.longest_block_ms, together.longest_block_ms)
   report('longest block', `${block.toFixed(0)} ms`, '< 200 ms', block < 200)
 }
 
-/** The least of each of several rounds: what else the machine does only adds to it. */
+/** The minimum of each of several rounds, since other load can only increase it. */
 async function measure(how: 'stream' | 'whole', count: number): Promise<UploadFigures> {
   const rounds: UploadFigures[] = []
   for (let round = 1; round <= ROUNDS; round++) {

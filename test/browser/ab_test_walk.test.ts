@@ -6,7 +6,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { openWalk } from '#test/support/walk.ts'
 
 const CONTACTS = 2_000
-/** Those of the second test. */
+/** Variants of the second test. */
 const FEW = 40
 
 const { world, account, get, post, mailTo } = await openWalk(t)
@@ -18,7 +18,7 @@ type Figures = { status: string; winner: string; decided_by: string; confidence:
 const reaches = (path: string, isThere: (body: Record<string, unknown>) => boolean, what: string) =>
   waitUntil(async () => isThere(await get(path)), what, 60_000)
 
-/** Recipients of the emails that are delivered, by subject. */
+/** The recipients of delivered emails, by subject. */
 async function recipientsOf(campaign_id: string): Promise<Map<string, string[]>> {
   const { rows } = await pg.query<{ subject: string; recipients: string[] }>(
     `SELECT e.subject, array_agg(d.recipient ORDER BY d.recipient) AS recipients
@@ -29,19 +29,19 @@ async function recipientsOf(campaign_id: string): Promise<Map<string, string[]>>
   return new Map(rows.map(({ subject, recipients }) => [subject, recipients]))
 }
 
-/** Fetches the pixel of an email, as the mail program of a person does. */
+/** Fetches the pixel of an email, like a mail program. */
 async function open(address: string): Promise<void> {
   const { html } = await mailTo(address)
   const pixel = String(html).match(/src="(http:[^"]+\/t\/o\/[^"]+)"/)?.[1] as string
   await (await fetch(pixel, { headers: { 'user-agent': BROWSER } })).arrayBuffer()
 }
 
-/** The hour between the test and its decision passes. */
+/** Lets the hour between the test and its decision pass. */
 async function passHour(campaign_id: string): Promise<void> {
   await pg.query('UPDATE campaign_runs SET decide_at = now(), next_at = now() WHERE campaign_id = $1', [campaign_id])
   const job = `UPDATE graphile_worker._private_jobs SET run_at = now() WHERE key = $1 AND locked_at IS NULL`
   const isDecided = async () => {
-    await pg.query(job, [`send_campaign ${campaign_id}`]) // again, since the sender may just be about to add it
+    await pg.query(job, [`send_campaign ${campaign_id}`]) // again, since the sender may be about to add it
     return (await get<Figures>(`/campaigns/${campaign_id}/ab`)).status === 'decided'
   }
   await waitUntil(isDecided, 'the winner is chosen', 60_000)
@@ -56,7 +56,7 @@ const draft = {
   ab_test: { test_percentage: 20, wait_hours: 1, variants: [{ subject: 'Red' }, { subject: 'Blue' }] },
 }
 
-t.test('an A/B test sends the rest of the recipients what more people opened, and asks them all one poll', async t => {
+t.test('an A/B test sends the winner to the other recipients, and all share one poll', async t => {
   const rows = Array.from({ length: CONTACTS }, (_, n) => `p${n}@y.com,Person ${n}`)
   const { id: import_id } = await post('/contacts/imports', { csv: ['email,first_name', ...rows].join('\n') })
   await reaches(`/contacts/imports/${import_id}`, body => body.completed_at !== null, 'the import has ended')
@@ -103,7 +103,7 @@ async function pollLinks(address: string): Promise<string[]> {
   return [...String(html).matchAll(/href="(http:[^"]+\/p\/[^"]+)"/g)].map(([, url]) => url as string)
 }
 
-/** A person presses the button of one option, goes back to the email, and chooses another. */
+/** Presses the button of one option, returns to the email, and chooses another. */
 async function answerTwice(address: string): Promise<void> {
   const page = await (await browser).newPage()
   const [great, ok] = await pollLinks(address)
@@ -115,7 +115,7 @@ async function answerTwice(address: string): Promise<void> {
   await page.getByRole('status').getByText('OK').waitFor()
 }
 
-/** A mail filter opens all links in a browser that runs scripts, and asks for their heads. */
+/** Opens all links like a mail filter, in a browser with scripts, and by HEAD requests. */
 async function scan(address: string): Promise<void> {
   const page = await (await browser).newPage()
   for (const url of await pollLinks(address)) {
@@ -124,7 +124,7 @@ async function scan(address: string): Promise<void> {
   }
 }
 
-t.test('an A/B test in which nobody opened anything says that its winner is a guess', async t => {
+t.test('an A/B test without opens says that its winner is a guess', async t => {
   const { id: segment_id } = await post('/segments', { domain: account.domain, name: 'Few' })
   for (let n = 0; n < FEW; n++) await post(`/contacts/p${n}@y.com/segments/${segment_id}`, {})
   const { id } = await post('/campaigns', { ...draft, ab_test: { ...draft.ab_test, test_percentage: 50 }, segment_id })

@@ -10,12 +10,12 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { openWalk } from '#test/support/walk.ts'
 
 const CONTACTS = 1_000
-/** One of so many contacts has the plan `pro`. */
+/** One of this many contacts has the plan `pro`. */
 const PRO = 4
 
 const { world, account, get, post, mailTo } = await openWalk(t)
 
-/** Where the links of the campaign lead. */
+/** Targets of the links in the campaign. */
 const site = createServer((_, response) => response.end('Welcome'))
 await new Promise<void>(resolve => site.listen(0, '127.0.0.1', resolve))
 t.teardown(() => site.close())
@@ -24,7 +24,7 @@ const shop = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
 const reaches = (path: string, isThere: (body: Record<string, unknown>) => boolean, what: string) =>
   waitUntil(async () => isThere(await get(path)), what)
 
-t.test('a campaign reports what people did with it, and not what a scanner did', async t => {
+t.test('the report of a campaign counts people and not scanners', async t => {
   await post('/contact-properties', { key: 'plan', type: 'string' })
   const rows = Array.from({ length: CONTACTS }, (_, n) => `p${n}@y.com,Person ${n},${n % PRO === 0 ? 'pro' : 'free'}`)
   const csv = ['email,first_name,plan', ...rows].join('\n')
@@ -45,7 +45,7 @@ t.test('a campaign reports what people did with it, and not what a scanner did',
     await fetch(url as string, { redirect: 'manual', headers: { 'user-agent': 'python-requests/2.32' } })
   }
 
-  await sleep(3_500) // a click within 3 s of the delivery is a machine's
+  await sleep(3_500) // a click within 3 s of the delivery counts as a machine
   const userAgent =
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/143.0.0.0 Safari/537.36'
   const context = await (await openBrowser(t)).newContext({ userAgent })

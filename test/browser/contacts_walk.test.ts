@@ -9,7 +9,7 @@ const BAD = 30
 
 const { account, api, ask, get, post, mailTo } = await openWalk(t)
 
-/** The members of answers that this story looks at. */
+/** The members of responses that this story uses. */
 type Body = {
   id: string
   email: string
@@ -20,7 +20,7 @@ type Body = {
   data: Body[]
 }
 
-/** As Excel writes it in Germany: Windows-1252, semicolons, CRLF, cells with line breaks in quotes. */
+/** As German Excel writes it: Windows-1252, semicolons, CRLF, quoted cells with line breaks. */
 function excelFile(): { file: Buffer; lines: number[] } {
   const lines: number[] = []
   let line = 2
@@ -61,7 +61,7 @@ async function listAll(path: string): Promise<Body[]> {
   }
 }
 
-t.test('a file of Excel is imported, a segment found in it, and who unsubscribes stays out', async t => {
+t.test('contacts from Excel are imported and segmented, and unsubscribed ones get no email', async t => {
   await post('/contact-properties', { key: 'city', type: 'string' })
   await post('/contact-properties', { key: 'seats', type: 'number' })
   await post('/contact-properties', { key: 'note', type: 'string' })

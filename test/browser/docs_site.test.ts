@@ -8,7 +8,7 @@ import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { GROUPS } from '#web/docs/contents.ts'
 
-// 40 pages take a busy machine more than the 30 s of tap.
+// 40 pages take longer than the 30 s of tap on a busy machine.
 t.setTimeout(300_000)
 
 const world = await openWorld(t)
@@ -16,12 +16,12 @@ const api = await startApi(t, world, (await newAccount(world)).key)
 const browser = await openBrowser(t)
 
 const NARROW = { width: 320, height: 640 }
-/** Pages of each kind, which are also looked at in the dark. */
+/** Pages of each kind, which are also checked in dark mode. */
 const KINDS = ['/docs', '/docs/sending', '/docs/api/emails', '/docs/search?q=retry', '/docs/nowhere']
 
 type Opened = { page: Page; messages: string[]; foreign: string[] }
 
-/** A page with what its console says, and what it asks of other servers. */
+/** A page, with its console messages and its requests to other servers. */
 async function openPage(colorScheme: 'light' | 'dark'): Promise<Opened> {
   const context = await browser.newContext({ viewport: NARROW, colorScheme })
   const page = await context.newPage()
@@ -62,7 +62,7 @@ async function visit(t: Test, path: string): Promise<void> {
   seen.set(path, found)
 }
 
-t.test('every page of the docs works in a narrow window, and has no barriers', async t => {
+t.test('every page of the docs works in a narrow window and is accessible', async t => {
   await visit(t, '/docs')
   const paths = seen.get('/docs')?.links.filter(link => /^\/docs\/./.test(link)) ?? []
   t.ok(paths.length > 30, `${paths.length} pages`)
@@ -73,7 +73,7 @@ t.test('every page of the docs works in a narrow window, and has no barriers', a
   t.strictSame(messages, ['Failed to load resource: the server responded with a status of 404 (Not Found)'])
 })
 
-t.test('every link within the docs leads to a page and a heading of it', async t => {
+t.test('every link within the docs leads to a page and its heading', async t => {
   const wrong: string[] = []
   for (const [path, { links }] of seen) {
     for (const link of links) {
@@ -87,7 +87,7 @@ t.test('every link within the docs leads to a page and a heading of it', async t
   t.strictSame(wrong, [])
 })
 
-t.test('the docs can be read in the dark', async t => {
+t.test('the docs are readable in dark mode', async t => {
   const { page } = await openPage('dark')
   for (const path of KINDS) {
     await page.goto(api.url + path)
@@ -96,7 +96,7 @@ t.test('the docs can be read in the dark', async t => {
   }
 })
 
-t.test('search works without a script, from the keyboard', async t => {
+t.test('search works without scripts, by keyboard', async t => {
   const context = await browser.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
   await page.goto(`${api.url}/docs`)
@@ -111,7 +111,7 @@ t.test('search works without a script, from the keyboard', async t => {
   t.equal(await page.getByRole('status').innerText(), 'Nothing was found for “<img src=x onerror=alert(1)> zzzzz”.')
 })
 
-t.test('each page of docs/ is in the contents', t => {
+t.test('each page of docs/ is in the table of contents', t => {
   const paths = GROUPS.flatMap(({ entries }) => entries).map(({ path }) => path)
   const files = globSync('docs/*.md', { cwd: ROOT }).filter(path => path !== 'docs/api.md')
   t.strictSame(paths.filter(path => path !== 'client/README.md').sort(), files.sort())

@@ -23,7 +23,7 @@ const news = await makeTopic(world, account, { name: 'News', description: 'Once 
 const offers = await makeTopic(world, account, { name: 'Offers <b>&', default_subscription: 'opt_out' })
 await makeTopic(world, account, { name: 'Hidden', visibility: 'private' })
 
-/** A contact with an email, whose link is open in a page of its own. */
+/** A contact with an email, whose preferences page is open. */
 async function open(
   t: { teardown: (end: () => Promise<void>) => void },
   address: string,
@@ -48,7 +48,7 @@ const press = (page: Page, name: string) =>
   Promise.all([page.waitForNavigation(), page.getByRole('button', { name, exact: true }).click()])
 const statusOf = (page: Page) => page.getByRole('status').innerText()
 
-t.test('a person without scripts unsubscribes by one press and can undo it', async t => {
+t.test('a person without scripts unsubscribes with one click and can undo it', async t => {
   const { id, email_id, page, problems } = await open(t, 'ann@b.com', { javaScriptEnabled: false })
   t.equal(await page.getByRole('heading', { level: 1 }).innerText(), account.domain)
   t.ok(await page.getByText('Emails to a***@b.com').isVisible())
@@ -70,7 +70,7 @@ t.test('a person without scripts unsubscribes by one press and can undo it', asy
   t.strictSame(problems, [])
 })
 
-t.test('a person chooses topics, and undoes it', async t => {
+t.test('a person chooses topics and undoes it', async t => {
   const { id, page } = await open(t, 'bob@b.com', { javaScriptEnabled: false })
   const choices = async () =>
     (
@@ -124,7 +124,7 @@ t.test('a person unsubscribes from emails about one topic', async t => {
   t.equal(await page.getByRole('checkbox', { name: 'News' }).isChecked(), true)
 })
 
-t.test('a person who complained can opt out and not in', async t => {
+t.test('a person who complained can opt out but not in', async t => {
   const { id, path, page } = await open(t, 'dan@b.com', { topic_id: news })
   await press(page, 'Unsubscribe from everything')
   await api.request('POST', '/api/suppressions', { body: { email: 'dan@b.com', reason: 'complaint' } })
@@ -137,7 +137,7 @@ t.test('a person who complained can opt out and not in', async t => {
   shows(t, await get(`/contacts/${id}`), { unsubscribed: true })
 })
 
-t.test('the pages have no barriers, in any language', async t => {
+t.test('the preferences page is accessible in every language', async t => {
   for (const [tag, words] of Object.entries(LANGUAGES)) {
     const { page, problems } = await open(t, `${tag}@b.com`, { locale: tag, viewport: SMALL, topic_id: news })
     t.equal(await page.locator('html').getAttribute('lang'), tag)
@@ -160,7 +160,7 @@ t.test('the pages have no barriers, in any language', async t => {
   }
 })
 
-t.test('texts of every language have the same places to fill in', async t => {
+t.test('texts of all languages have the same placeholders', async t => {
   const places = (text: string) => text.match(/\{\w+\}/g) ?? []
   for (const words of Object.values(LANGUAGES)) {
     for (const [name, text] of Object.entries(LANGUAGES.en as object)) {
@@ -169,7 +169,7 @@ t.test('texts of every language have the same places to fill in', async t => {
   }
 })
 
-t.test('buttons and checkboxes are large, and the way out is seen first', async t => {
+t.test('buttons and checkboxes are large, and unsubscribing is visible first', async t => {
   for (let n = 0; n < 30; n++) await makeTopic(world, account, { name: `Topic ${n}`, domain_id: account.domain_id })
   const { page } = await open(t, 'eve@b.com', { viewport: SMALL, topic_id: news })
   const way_out = await page.getByRole('button', { name: 'Unsubscribe from everything' }).boundingBox()
@@ -180,7 +180,7 @@ t.test('buttons and checkboxes are large, and the way out is seen first', async 
   }
 })
 
-t.test('a person with a keyboard alone unsubscribes', async t => {
+t.test('a person unsubscribes with the keyboard alone', async t => {
   const { id, page } = await open(t, 'fay@b.com')
   await page.keyboard.press('Tab')
   t.equal(await page.locator(':focus').innerText(), 'Unsubscribe from everything')
@@ -190,14 +190,14 @@ t.test('a person with a keyboard alone unsubscribes', async t => {
   shows(t, await get(`/contacts/${id}`), { unsubscribed: true })
 })
 
-t.test('a browser that runs scripts changes nothing by opening the link', async t => {
+t.test('opening the link in a browser with scripts changes nothing', async t => {
   const { path, page } = await open(t, 'gil@b.com', { topic_id: news })
   const state = await readState(world, account)
   for (let n = 0; n < 10; n++) await page.goto(api.url + path, { waitUntil: 'networkidle' })
   t.strictSame(await readState(world, account), state)
 })
 
-t.test('the page shows the name, the color and the logo of the sender', async t => {
+t.test('the preferences page shows the name, color and logo of the sender', async t => {
   const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
   const server = createServer((_, response) => response.setHeader('content-type', 'image/gif').end(pixel)).listen(0)
   t.teardown(() => server.close())
@@ -221,7 +221,7 @@ t.test('the page shows the name, the color and the logo of the sender', async t 
   t.strictSame(await findBarriers(page), [], 'white on yellow is made readable')
 })
 
-t.test('a domain without a look of its own has that of its account, part by part', async t => {
+t.test('each missing part of a brand is taken from the account', async t => {
   await patch(`/domains/${account.domain_id}`, { brand: { name: null, color: '#005500', logo_url: null } })
   await world.pool.pg.query(`UPDATE accounts SET brand_name = 'Acme Group', brand_color = '#550000' WHERE id = $1`, [
     account.id,
@@ -231,7 +231,7 @@ t.test('a domain without a look of its own has that of its account, part by part
   t.match(await page.content(), /#005500/)
 })
 
-t.test('the look of a sender is checked and kept', async t => {
+t.test('PATCH /domains/:id checks and stores the brand', async t => {
   const set = async (brand: unknown) => (await patch(`/domains/${account.domain_id}`, { brand })).body
   const shown = async () => (await get(`/domains/${account.domain_id}`)).brand
   await set({ name: 'Acme', color: '#AABBCC', logo_url: null })

@@ -26,7 +26,7 @@ const file = async (name: string, text: string): Promise<string> => {
   return join(home, name)
 }
 
-t.test('a command that is wrong is refused before anything is sent', async t => {
+t.test('a wrong command is refused before anything is sent', async t => {
   for (const [args, message] of [
     [['emials', 'list'], 'There is no command `mailbrook emials list`. Did you mean `mailbrook emails list`?'],
     [['emails', 'list', '--limt', '1'], 'There is no option `--limt`. Did you mean `--limit`?'],
@@ -47,7 +47,7 @@ t.test('a command that is wrong is refused before anything is sent', async t => 
   }
 })
 
-t.test('the exit code says what kind of failure it was', async t => {
+t.test('the exit code shows the kind of failure', async t => {
   const nobody = `http://127.0.0.1:${await findFreePort()}`
   const missing = '01a20009-1136-75ca-8d25-9b84c176d8e8'
   for (const [args, code, error] of [
@@ -62,7 +62,7 @@ t.test('the exit code says what kind of failure it was', async t => {
   }
 })
 
-t.test('send composes an email, and waits for what becomes of it', async t => {
+t.test('send composes an email and waits for its outcome', async t => {
   const html = await file('mail.html', '<p>Hello {{name}} <img src="cid:logo"></p>')
   const logo = await file('logo.png', 'PNG')
   const email = ['--from', from, '--to', 'b@b.com', '--to', 'c@b.com', '--subject', 'Hi {{name}}', '--html', `@${html}`]
@@ -97,7 +97,7 @@ t.test('send composes an email, and waits for what becomes of it', async t => {
   shows(t, result.error, { statusCode: null, name: 'not_delivered', message: 'The email is `bounced`.' })
 })
 
-t.test('a list is one page as a record, or all of its items by lines', async t => {
+t.test('a list is one page as a record, or one line per item', async t => {
   const contacts = Array.from({ length: 130 }, (_, n) => ({ email: `p${n}@list.com` }))
   const saved = await shell.run([
     'contacts',
@@ -115,7 +115,7 @@ t.test('a list is one page as a record, or all of its items by lines', async t =
   t.strictSame(Object.keys(all.lines[0]), ['email'])
 })
 
-t.test('a batch of any length is sent, and a second run after a kill sends the rest only', async t => {
+t.test('a batch of any length is sent, and a second run after a kill sends only the rest', async t => {
   const lines = Array.from({ length: 450 }, (_, n) => ({
     from,
     to: `n${n}@batch.com`,
@@ -150,7 +150,7 @@ t.test('a batch of any length is sent, and a second run after a kill sends the r
   for (const { line, id } of again.lines.filter(({ id }) => id)) t.equal(subjects.get(id), `Line ${line - 1}`)
 })
 
-t.test('contacts are imported from a file, and its faults are told by their lines', async t => {
+t.test('contacts import reports faults with their lines', async t => {
   const path = await file('contacts.csv', 'Mail;first_name\nanna@csv.com;Anna\nnobody;x\n')
   const map = '{"email":"Mail","first_name":"first_name"}'
   const running = shell.run(['contacts', 'import', path, '--domain', account.domain, '--column-map', map])
@@ -165,7 +165,7 @@ t.test('contacts are imported from a file, and its faults are told by their line
   t.match(stderr, /^Line 3: /m)
 })
 
-t.test('profiles hold keys in a file of their owner', async t => {
+t.test('profiles store keys in a file that only the owner may read', async t => {
   const alone = new CommandLine({ XDG_CONFIG_HOME: join(home, 'profiles') })
   shows(t, (await alone.run(['emails', 'list'])).error, { name: 'cli_error' })
   const login = await alone.run(['login', '--base-url', api.url], `${account.key}\n`)
@@ -186,7 +186,7 @@ t.test('profiles hold keys in a file of their owner', async t => {
   shows(t, (await alone.run(['profiles'])).lines, [{ name: 'sending', is_current: true }])
 })
 
-t.test('any route can be called, and downloads are written to a file', async t => {
+t.test('api calls any route, and -o writes a download to a file', async t => {
   const made = await shell.run(['api', 'POST', '/topics', '-f', 'name=News', '-f', 'default_subscription=opt_in'])
   shows(t, made.lines, [{ object: 'topic', name: 'News' }])
   const path = join(home, 'contacts_out.csv')
@@ -213,7 +213,7 @@ t.test('help, the version and completion are printed', async t => {
   for (const name of ['bash', 'zsh', 'fish']) t.match((await shell.run(['completion', name])).stdout, /__complete/)
 })
 
-t.test('the commands of the README do what it says', async t => {
+t.test('the commands of the client README do what it says', async t => {
   const page = await readFile(join(ROOT, 'client/README.md'), 'utf8')
   const [, commands = ''] = /^```sh\n(.*?)^```/ms.exec(page) ?? []
   const own = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url, XDG_CONFIG_HOME: home })

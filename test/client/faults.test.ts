@@ -11,13 +11,13 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const proxy = await startCuttingProxy(t, api.url)
-// A connection that is kept would not be cut.
+// A reused connection would not be cut.
 const client = new Mailbrook({ apiKey: account.key, baseUrl: proxy.url, headers: { connection: 'close' } })
 
 const CUTS: Cut[] = ['before', 'in the request', 'before the response', 'in the response']
 const countEmails = async (subject: string) => (await client.emails.list({ q: subject })).data.length
 
-t.test('a send has one effect, wherever its connection is cut', async t => {
+t.test('a send takes effect once, wherever its connection is cut', async t => {
   for (const [n, cut] of CUTS.entries()) {
     const subject = `Cut ${n}`
     const email = { from: `a@${account.domain}`, to: 'b@b.com', subject, text: 'x' }
@@ -30,7 +30,7 @@ t.test('a send has one effect, wherever its connection is cut', async t => {
   }
 })
 
-t.test('the key of a send that failed is told, for a later try', async t => {
+t.test('a failed send returns its idempotency key for another attempt', async t => {
   const email = { from: `a@${account.domain}`, to: 'b@b.com', subject: 'Later', text: 'x' }
   proxy.cut('before the response', 'before the response', 'before the response')
   const error = await client.emails.send(email).catch(error => error)
@@ -41,7 +41,7 @@ t.test('the key of a send that failed is told, for a later try', async t => {
   t.equal(await countEmails('Later'), 1)
 })
 
-t.test('a request that the API does not remember is not repeated once it was sent', async t => {
+t.test('a request without idempotency is not repeated once it was sent', async t => {
   for (const cut of CUTS) {
     const before = proxy.connections()
     proxy.cut(cut)
@@ -55,7 +55,7 @@ t.test('a request that the API does not remember is not repeated once it was sen
   t.strictSame(names.sort(), ['Cut before the response', 'Cut in the response'])
 })
 
-t.test('a request that was never sent is repeated, whatever it is', async t => {
+t.test('a request that was never sent is always repeated', async t => {
   const nobody = `http://127.0.0.1:${await findFreePort()}`
   let tries = 0
   const late = new Mailbrook({
@@ -66,7 +66,7 @@ t.test('a request that was never sent is repeated, whatever it is', async t => {
   t.equal(tries, 2)
 })
 
-/** Responds with these one after the other; the last one stays. */
+/** Responds with these in turn; the last one repeats. */
 async function startAnswers(answers: { status: number; headers?: Record<string, string>; body: string }[]) {
   const times: number[] = []
   const port = await startServer(t, (_, response) => {
@@ -86,7 +86,7 @@ const errorBody = (statusCode: number, name: string, more: object = {}) =>
 const OK = { status: 200, body: '{"id":"1"}' }
 const email = { from: 'a@acme.com', to: 'b@b.com' }
 
-t.test('a limit of requests is waited for as long as the server says, a quota is not', async t => {
+t.test('the client waits for a rate limit as long as the server says, and not for a quota', async t => {
   const limited = { status: 429, headers: { 'retry-after': '1' }, body: errorBody(429, 'rate_limit_exceeded') }
   const { times, client } = await startAnswers([limited, OK])
   shows(t, await client.emails.send(email), { id: '1' })
@@ -105,7 +105,7 @@ t.test('a limit of requests is waited for as long as the server says, a quota is
   t.equal(long.times.length, 1, 'a minute is the longest wait')
 })
 
-t.test('errors of the server are retried where the request cannot take effect twice', async t => {
+t.test('server errors are retried if the request cannot take effect twice', async t => {
   const proxyError = {
     status: 502,
     headers: { 'content-type': 'text/html', 'retry-after': '0' },
@@ -129,7 +129,7 @@ t.test('errors of the server are retried where the request cannot take effect tw
   shows(t, await contacts.client.contacts.create({ email: 'a@b.com' }), { id: '1' })
 })
 
-t.test('a batch that ran out of time says what was sent, and is not repeated', async t => {
+t.test('batch_incomplete lists what was sent, and is not retried', async t => {
   const sent = [{ index: 0, id: '7' }]
   const { times, client } = await startAnswers([
     { status: 503, headers: { 'retry-after': '1' }, body: errorBody(503, 'batch_incomplete', { sent, sent_count: 1 }) },
@@ -142,7 +142,7 @@ t.test('a batch that ran out of time says what was sent, and is not repeated', a
   t.equal(times.length, 1)
 })
 
-t.test('each try has its own time limit, and a signal ends all of them', async t => {
+t.test('each attempt has its own timeout, and a signal ends all', async t => {
   const port = await startServer(t, () => {})
   let tries = 0
   const client = new Mailbrook({
@@ -162,7 +162,7 @@ t.test('each try has its own time limit, and a signal ends all of them', async t
   t.equal(aborted, signal.reason, 'in the wait between two tries as well')
 })
 
-t.test('a redirect is told, not followed', async t => {
+t.test('a redirect is an error', async t => {
   const { client } = await startAnswers([{ status: 301, headers: { location: 'https://mail.acme.com/api' }, body: '' }])
   shows(t, (await client.emails.send(email).catch(error => error)).toJSON(), {
     ...{ statusCode: 301, name: 'unexpected_response' },

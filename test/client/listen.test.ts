@@ -14,12 +14,12 @@ const SECRET = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
 const { hook, account, api, add, announce } = await openHistory(t)
 const shell = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url })
 
-t.test('webhooks listen posts new events to a server nearby, signed with a secret of its own', async t => {
+t.test('webhooks listen forwards new events, signed with its own secret', async t => {
   const { id } = await add(['*'])
   await announce(['email.sent'])
   const { child, output } = shell.start(t, ['webhooks', 'listen', id, '--forward', hook.url, '--secret', SECRET])
   await waitUntil(() => output().includes('Waiting for events'), 'it listens')
-  // It reads what is there before it waits for more.
+  // It reads existing events before it waits for new ones.
   await waitUntil(async () => (await countReads(id)) > 0, 'it has read the events there are')
   const [second, first] = (await announce(['email.delivered', 'email.bounced'])) as [string, string]
   const posted = [await hook.until(({ json }) => json.id === first), await hook.until(({ json }) => json.id === second)]
@@ -40,7 +40,7 @@ t.test('webhooks listen posts new events to a server nearby, signed with a secre
   t.strictSame(await once(child, 'exit'), [130, null])
 })
 
-t.test('logs tail and received listen print what comes', async t => {
+t.test('logs tail and received listen print new items', async t => {
   const { child, output } = shell.start(t, ['logs', 'tail', '--failed'])
   await waitUntil(async () => {
     await api.request('GET', '/api/emails/01a20009-1136-75ca-8d25-9b84c176d8e8')
@@ -51,7 +51,7 @@ t.test('logs tail and received listen print what comes', async t => {
   for (const line of output().trim().split('\n')) shows(t, JSON.parse(line), { object: 'log', response_status: 404 })
 })
 
-t.test('mcp passes the messages of the protocol between a program and the server', async t => {
+t.test('mcp passes messages between a program and the server', async t => {
   const client = new Client({ name: 'test', version: '1' })
   const args = [join(ROOT, 'client/cli/main.ts'), 'mcp']
   const env = { PATH: process.env.PATH ?? '', MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url }
@@ -80,7 +80,7 @@ t.test('mcp passes the messages of the protocol between a program and the server
   )
 })
 
-/** How often the events of a webhook were listed. */
+/** How often the events of the webhook were listed. */
 async function countReads(id: string): Promise<number> {
   const { body } = await api.request('GET', '/api/logs?limit=100')
   const logs = body.data as unknown as { endpoint: string; method: string }[]

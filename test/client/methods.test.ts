@@ -13,7 +13,7 @@ const port = await startServer(t, (request, response) => {
 const baseUrl = `http://${ALLOWED}:${port}`
 const client = new Mailbrook({ apiKey: 'mb_1', baseUrl })
 
-t.test('each operation that an API key may call has one method, and each method is an operation', async t => {
+t.test('each operation for API keys has one method, and each method an operation', async t => {
   const wanted = operations
     .filter(({ access }) => access !== 'dashboard')
     .map(({ method, path }) => `${method} /api${path.replaceAll(/:\w+/g, 'ID')}`)

@@ -13,7 +13,7 @@ import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
-/** The first day of somebody new, who has the command line and nothing else. */
+/** The first day of a new user, who has only the command line. */
 
 /** For the whole file, when it runs alone: 10,000 emails take a busy machine more than tap's 30 s. */
 t.setTimeout(300_000)
@@ -30,7 +30,7 @@ const world = await openWorld(t, {
 })
 const key = (await setUp(world.pool, world.secrets)) as string
 const api = await startApi(t, world, key)
-world.config.BASE_URL = api.url // which nobody knew before
+world.config.BASE_URL = api.url // the port was not known before
 const worker = await startWorker(world)
 t.teardown(() => worker.stop())
 const home = t.testdir()
@@ -61,7 +61,7 @@ function importZone(zone: Zone, text: string): void {
   }
 }
 
-t.test('somebody new logs in, and the doctor finds no problem', async t => {
+t.test('a new user logs in, and doctor finds no problem', async t => {
   const login = await shell.run(['login', '--base-url', api.url], `${key}\n`)
   t.equal(login.code, 0, login.stderr)
   shows(t, await run(t, 'whoami'), [{ base_url: api.url, access: 'full' }])
@@ -89,7 +89,7 @@ t.test('a template is written, published and sent', async t => {
   ])
 })
 
-t.test('10,000 emails are sent by a command that is killed in the middle and run again', async t => {
+t.test('10,000 emails are sent by a command that is killed and run again', async t => {
   const emails = Array.from({ length: LINES }, (_, n) => ({
     from: FROM,
     to: `n${n}@b.com`,
@@ -134,14 +134,14 @@ t.test('contacts are imported, and a campaign reaches them', async t => {
   shows(t, await run(t, 'campaigns', 'get', campaign.id), [{ status: 'sent' }])
 })
 
-t.test('requests and events are seen as they come', async t => {
+t.test('logs tail and webhooks listen show requests and events as they come', async t => {
   const [webhook] = await run(t, 'webhooks', 'create', '--endpoint', hook.url, '--events', 'email.delivered')
   const nearby = await startHook(t)
   const tail = shell.start(t, ['logs', 'tail', '--failed'])
   const listener = shell.start(t, ['webhooks', 'listen', webhook.id, '--forward', nearby.url])
   await waitUntil(() => listener.output().includes('Waiting for events'), 'it listens')
   const { code } = await waitUntil(async () => {
-    // Both read what is there before they wait for more.
+    // Both read existing items before they wait for new ones.
     const refused = await shell.run(['send', '--from', FROM, '--to', 'nobody', '--subject', 'x', '--text', 'x'])
     return tail.output().includes('422') && refused
   }, 'the refused request is in the log')

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Output } from '#client/cli/print/output.ts'
 import { MailbrookError } from '#client/source/index.ts'
 
-/** What is written to a terminal of this width; null: to no terminal. */
+/** An output to a terminal of this width, or to none if null. */
 function open(columns: number | null, options: { json?: boolean; fields?: string } = {}) {
   const written = { stdout: '', stderr: '' }
   const stream = (name: 'stdout' | 'stderr') => ({
@@ -40,7 +40,7 @@ t.test('a terminal gets a table of the columns that fit', async t => {
   t.strictSame(narrow.written.stdout.split('\n')[0], 'ID  TO')
 })
 
-t.test('a terminal gets a record by lines, and no text that steers it', async t => {
+t.test('a terminal gets a record as lines, without control characters', async t => {
   const { written, output } = open(80)
   output.record({ ...email, subject: '\u001b[2Jgone\u0007', html: 'two\nlines' })
   t.equal(
@@ -60,7 +60,7 @@ t.test('a terminal gets a record by lines, and no text that steers it', async t 
   )
 })
 
-t.test('programs get a line of JSON per item, and the fields that they asked for', async t => {
+t.test('programs get one line of JSON per item, with the requested fields', async t => {
   for (const { written, output } of [
     open(null, { fields: 'id, subject,none' }),
     open(80, { json: true, fields: 'id,subject' }),

@@ -22,7 +22,7 @@ const template = async (alias: string) =>
   (await api.request('GET', `/api/templates/${alias}`)).body as unknown as Template
 type Template = { id: string; html: string; subject: string; has_unpublished_versions: boolean; status: string }
 
-t.test('templates are written to files, and what changes in them is pushed', async t => {
+t.test('templates pull writes files, and push sends those that changed', async t => {
   const root = join(home, 'templates')
   const made = {
     name: 'Welcome',
@@ -61,7 +61,7 @@ t.test('templates are written to files, and what changes in them is pushed', asy
   shows(t, await template('bye'), { html: '<p>Bye</p>' })
 })
 
-t.test('doctor tells of the server, the key and the DNS records', async t => {
+t.test('doctor checks the server, the key and the DNS records', async t => {
   await addDomain(world.pool, world.secrets, { account_id: account.id, id: newId(), name: 'new.com', status: 'failed' })
   await addDomain(world.pool, world.secrets, {
     account_id: account.id,
@@ -93,7 +93,7 @@ t.test('doctor tells of the server, the key and the DNS records', async t => {
   shows(t, wrong.lines, [{ check: 'server' }, { check: 'version' }, { level: 'problem', check: 'key' }])
 })
 
-t.test('pages are opened in the browser, or printed', async t => {
+t.test('open and docs open a page in the browser or print it', async t => {
   const nobody = new CommandLine({ MAILBROOK_BASE_URL: api.url, XDG_CONFIG_HOME: home })
   t.equal((await nobody.run(['open', 'emails'])).stdout, `${api.url}/emails\n`)
   t.match((await nobody.run(['docs'])).stdout, /^# Mailbrook\n.*\/docs\/sending\.md/s)
@@ -112,7 +112,7 @@ t.test('pages are opened in the browser, or printed', async t => {
   shows(t, (await missing.run(['open'])).error, { name: 'cli_error', message: /^No browser could be started/ })
 })
 
-/** A folder with the program, as it is installed. */
+/** A folder with the program, as an installation has it. */
 async function installProgram(): Promise<string> {
   const path = join(home, 'bin/mailbrook')
   await mkdir(dirname(path), { recursive: true })
@@ -121,7 +121,7 @@ async function installProgram(): Promise<string> {
   return dirname(path)
 }
 
-/** The completions that each shell prints for a line, at its end. */
+/** Scripts that print the completions of a line in each shell. */
 const SHELLS: Record<string, (words: string[]) => string> = {
   bash: words => `source <(mailbrook completion bash)
 COMP_WORDS=(${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}

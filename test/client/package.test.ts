@@ -32,7 +32,7 @@ const tarball = await readFile(join(home, filename))
 await symlink(join(ROOT, 'node_modules/@types'), join(home, 'node_modules/@types'))
 await run('tar', ['-xzf', join(home, filename), '--strip-components=1', '-C', installed])
 
-t.test('the package has no faults that its users would meet', async t => {
+t.test('publint and attw find no faults in the package', async t => {
   const { messages } = await publint({ pkgDir: installed, strict: true, pack: false })
   t.strictSame(
     messages.map(({ code }) => code),
@@ -40,14 +40,14 @@ t.test('the package has no faults that its users would meet', async t => {
   )
   const checked = await checkPackage(createPackageFromTarballData(tarball))
   if (!checked.types) throw new Error('it has no types')
-  // It is ESM only: require() of it works from Node 20.19 on, and is what this kind of problem is named after.
+  // It is ESM only: require() works from Node 20.19 on, which this kind of problem is named after.
   t.strictSame(
     checked.problems.filter(({ kind }) => kind !== 'CJSResolvesToESM'),
     [],
   )
 })
 
-t.test('the package is small, and needs no other', async t => {
+t.test('the package is small and has no dependencies', async t => {
   const library = join(installed, 'dist/source')
   const files = (await readdir(library, { recursive: true })).filter(name => name.endsWith('.js'))
   const texts = await Promise.all(files.map(name => readFile(join(library, name), 'utf8')))
@@ -61,7 +61,7 @@ t.test('the package is small, and needs no other', async t => {
   )
 })
 
-t.test('the package sends where there is no `process`, as on Workers', async t => {
+t.test('the package works without `process`, as on Cloudflare Workers', async t => {
   const world = await openWorld(t)
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
@@ -72,7 +72,7 @@ t.test('the package sends where there is no `process`, as on Workers', async t =
   t.equal(JSON.parse(stdout).subject, 'Worker')
 })
 
-t.test('the programs of the README compile, and run', async t => {
+t.test('the programs of the client README compile and run', async t => {
   const world = await openWorld(t)
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
@@ -125,7 +125,7 @@ t.test('the calls of the API reference compile', async t => {
   t.equal(await compile(['reference.ts']), '')
 })
 
-/** Returns the faults that the compiler finds in programs. */
+/** Returns the errors of the compiler for these programs. */
 async function compile(files: string[]): Promise<string> {
   const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'] }
   await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))

@@ -17,7 +17,7 @@ const client = new Mailbrook({ apiKey: account.key, baseUrl: `${api.url}/api/` }
 const work = openWork(t, world, 'capture')
 const from = `Acme <a@${account.domain}>`
 
-t.test('an email with a file is sent, waited for and read again', async t => {
+t.test('an email with a file is sent, waited for and read', async t => {
   const bytes = new Uint8Array(randomBytes(100_000))
   const { id } = await client.emails.send({
     ...{ from, to: ['b@b.com'], subject: 'Grüße 🦄', html: '<p>Hello</p>' },
@@ -36,7 +36,7 @@ t.test('an email with a file is sent, waited for and read again', async t => {
   t.equal(await (await client.emails.download(id, second)).text(), 'Buffer')
 })
 
-t.test('waiting ends when the time is over', async t => {
+t.test('waitFor throws wait_timeout', async t => {
   const scheduled_at = new Date(Date.now() + 3_600_000)
   const { id } = await client.emails.send({ from, to: 'b@b.com', subject: 'Later', text: 'x', scheduled_at })
   shows(t, await client.emails.get(id), { scheduled_at: scheduled_at.toISOString() })
@@ -55,7 +55,7 @@ t.test('a permissive batch sends the valid emails', async t => {
   shows(t, refused.toJSON(), { statusCode: 422, name: 'invalid_to_address' })
 })
 
-t.test('lists are read page by page, in both directions', async t => {
+t.test('lists are read page by page in both directions', async t => {
   const emails = Array.from({ length: 7 }, (_, n) => ({ email: `p${n}@pages.com` }))
   await client.contacts.batch({ domain: account.domain, contacts: emails })
   const all = (await client.contacts.list({ domain: account.domain, limit: 2 }).all()).map(({ email }) => email)
@@ -95,7 +95,7 @@ t.test('contacts are imported from a file', async t => {
   t.ok(csv.includes('anna@import.com'))
 })
 
-t.test('received mail comes as a stream', async t => {
+t.test('the raw message of a received email is a stream', async t => {
   const message = await compose({ text: 'x', subject: 'Raw' })
   await receive(work, account, message)
   const [received] = await client.received.list().all()
@@ -103,11 +103,11 @@ t.test('received mail comes as a stream', async t => {
   t.ok((await raw.text()).includes('Subject: Raw'))
 })
 
-t.test('an operation that the client has no method for can be called', async t => {
+t.test('client.request calls an operation without a method', async t => {
   shows(t, await client.request('GET', '/usage'), { object: 'usage' })
 })
 
-t.test('arguments that no request can be made of are refused, and nothing is sent', async t => {
+t.test('invalid arguments throw before anything is sent', async t => {
   for (const id of ['', undefined as unknown as string, 7 as unknown as string, '.', '..']) {
     t.throws(() => client.contacts.delete(id), { statusCode: null, name: 'client_error' })
   }
@@ -118,7 +118,7 @@ t.test('arguments that no request can be made of are refused, and nothing is sen
   t.throws(() => new Mailbrook({ apiKey: 'x', baseUrl: 'mail' }), { statusCode: null, name: 'client_error' })
 })
 
-t.test('a wrong key is told as the API tells it', async t => {
+t.test('a wrong API key throws the error of the API', async t => {
   const stranger = new Mailbrook({ apiKey: 'mb_x', baseUrl: api.url })
   const error = await stranger.emails
     .list()

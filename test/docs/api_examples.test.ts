@@ -13,7 +13,7 @@ addFormats.default(ajv)
 
 type Told = { statusCode: number; name: string }
 
-/** Each example is checked by what its operation takes and returns, as answers of the tests are. */
+/** Checks examples by the schema of their operation, like responses in tests. */
 function faultsOf(schema: JsonSchema, examples: Examples = {}): string[] {
   const validate = ajv.compile(schema)
   return Object.entries(examples).flatMap(([name, { value }]) =>
@@ -29,7 +29,7 @@ function answerFaults(one: Operation, status: string, examples: Examples): strin
   return Object.entries(examples).flatMap(([name, { value }]) => (isKnown(value as Told) ? [] : [`${name} is unknown`]))
 }
 
-t.test('examples of requests and answers fit their operations', async t => {
+t.test('examples of requests and responses match their operations', async t => {
   let count = 0
   for (const one of operations) {
     const { request = {}, answers = {} } = examplesOf(one.id)
@@ -44,7 +44,7 @@ t.test('examples of requests and answers fit their operations', async t => {
   t.ok(count > 40, `${count} examples`)
 })
 
-t.test('a request that the page sends is an example, and so is a complete answer', t => {
+t.test('POST /emails has an example request and a complete response', t => {
   const { request = {}, answers = {} } = examplesOf('sendEmail')
   t.strictSame(request['send-an-email']?.value, {
     from: 'Mailbrook <hello@sandbox.internal>',

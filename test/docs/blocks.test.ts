@@ -36,7 +36,7 @@ const isIn =
     await t.resolves(access(join(ROOT, test)))
   }
 
-/** In their order: a block is of the first kind that it fits. */
+/** In order: a block is of the first kind that it fits. */
 const kinds: Kind[] = [
   {
     name: 'examples and their responses, which are run and compared',
@@ -104,7 +104,7 @@ const account_id = newId()
 await insertAccount(world.pool, { id: account_id, name: 'acme', plan: 'unlimited' })
 await addDomain(world.pool, world.secrets, { account_id, id: newId(), name: 'acme.com', status: 'verified' })
 
-t.test('every block of code of the docs is run or checked', async t => {
+t.test('every code block of the docs is run or checked', async t => {
   t.ok(blocks.length > 150, `${blocks.length} blocks`)
   for (const block of blocks) {
     const kind = kinds.find(({ fits }) => fits(block))
@@ -114,7 +114,7 @@ t.test('every block of code of the docs is run or checked', async t => {
   }
 })
 
-/** Words of a command as a shell reads them. */
+/** The words of commands, as a shell splits them. */
 function wordsOf(command: string, program: string): string[][] {
   const script = `${program.split(' ')[0]}() { printf '%s\\037' "$@"; printf '\\036'; }\n${command}\n`
   const { stdout } = spawnSync('sh', ['-c', script], { encoding: 'utf8' })
@@ -128,7 +128,7 @@ function checkCommands(t: Test, { text }: Block): void {
   for (const words of wordsOf(text, 'mailbrook')) {
     const { command, rest } = findCommand(words)
     t.ok(command, words.join(' '))
-    // A file that a reader has.
+    // @file refers to a file of the reader.
     if (command)
       readArguments(
         command,
@@ -137,10 +137,10 @@ function checkCommands(t: Test, { text }: Block): void {
   }
 }
 
-/** Usages are compared with that of the program; test/docs/readme.test.ts has them all. */
+/** Compares usages with that of the program; test/docs/readme.test.ts has them all. */
 async function checkAdmin(t: Test, { text }: Block): Promise<void> {
   for (const line of text.trim().split('\n')) {
-    // More options of the line before.
+    // Further options of the previous line.
     if (/^ /.test(line)) {
       for (const [, name = ''] of line.matchAll(/--([\w-]+)/g)) t.ok(name in options, name)
       continue
@@ -186,13 +186,13 @@ function checkRecords(t: Test, { text }: Block): void {
   for (const line of text.trim().split('\n')) t.match(line, /^[\w.-]+\. +IN (?:A|AAAA|PTR|MX|TXT) +\S/)
 }
 
-/** Members without their braces, and `...` for what is left out. Caddy's file is none. */
+/** Checks JSON that may lack its braces and have `...` for omissions. A Caddyfile is not JSON. */
 function checkJson(t: Test, { text, page }: Block): void {
   if (page === 'operating' && text.includes('on_demand_tls')) {
     t.equal(text.split('{').length, text.split('}').length)
     return
   }
-  // Names without values: the members of a record.
+  // Names without values are the members of a record.
   const whole = text.trim().startsWith('"') ? `{${text}}` : text.replaceAll(/, \.\.\.(?=, )/g, '')
   const json = /^\{("\w+", )+"\w+"\}$/.test(whole.trim()) ? whole.replace('{', '[').replace('}', ']') : whole
   const value = JSON.parse(json)

@@ -24,7 +24,7 @@ const key = await createApiKey(world.pool, world.secrets, {
   default_domain_id: account.domain_id,
 })
 const api = await startApi(t, world, key)
-world.config.BASE_URL = api.url // which nobody knew before
+world.config.BASE_URL = api.url // the port was not known before
 const worker = await startWorker(world)
 t.teardown(() => worker.stop())
 
@@ -33,7 +33,7 @@ const { resend, outcomes } = recordCalls(plain)
 const from = `Acme <hello@${account.domain}>`
 const unknown = '01a20009-1136-75ca-8d25-9b84c176d8e8'
 
-/** The id of what was made. */
+/** The id of what was created. */
 const idOf = ({ data }: { data: unknown }) => (data as { id: string } | null)?.id ?? unknown
 const until = async (path: string, isSo: (body: Answer) => boolean) =>
   waitUntil(async () => {
@@ -217,7 +217,7 @@ t.test('API keys, grants and inboxes', async () => {
   await resend.oauthGrants.list()
   await resend.oauthGrants.revoke(unknown)
   const { inboxes } = resend
-  // All of them are routes that there are none of: whatever they are given.
+  // There are no such routes, whatever the arguments are.
   const ids = {
     inboxId: unknown,
     inbox: unknown,
@@ -245,7 +245,7 @@ const methodsOf = (path: string[]) =>
     .filter(words => words.slice(0, -1).join('.') === path.join('.'))
     .map(words => words.at(-1) as string)
 
-t.test('docs/coming_from_resend.md tells what becomes of each method of the resend package', async t => {
+t.test('docs/coming_from_resend.md lists the outcome of each method of the resend package', async t => {
   const page = await readFile(join(ROOT, 'docs/coming_from_resend.md'), 'utf8')
   const rows = [...page.matchAll(/^\| (`\w+(?:\.\w+)+`.*?) \| (works|`\w+ \w+`)/gm)]
   const told = rows.flatMap(([, methods = '', outcome = '']) =>

@@ -44,7 +44,7 @@ for (const name of CURL_PAGES) {
         .replace(/(?<=\/campaigns\/)[0-9a-f-]{36}/, campaign_id)
         .replace(/(?<=\/automations\/)[0-9a-f-]{36}/, automation_id)
         .replace(/(?<=\/polls\/)[0-9a-f-]{36}/, email_id)
-        // A time that a reader replaces with one to come.
+        // The reader replaces this time with one in the future.
         .replace(/(?<="scheduled_at":")\d{4}-[^"]*/, new Date(Date.now() + DAY_MS).toISOString())
       const answer = JSON.parse(await terminal.run({ title: name, language: 'sh', code, answer: '' }))
       if (answer.object === 'campaign') campaign_id = answer.id

@@ -16,7 +16,7 @@ import { openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 import { startWorker } from '#workers/worker.ts'
 
-/** For as long an answer may be another. */
+/** How long a response may differ from the page. */
 const READING_MS = 10_000
 const FILE = 'https://www.rfc-editor.org/rfc/rfc2606.txt'
 const page = await readFile(join(ROOT, 'docs', 'examples.md'), 'utf8')
@@ -33,11 +33,11 @@ t.teardown(() => worker.stop())
 const smtp = await startSmtp(world)
 t.teardown(() => smtp.stop())
 const api = await startApi(t, world, key)
-world.config.BASE_URL = api.url // which nobody knew before
+world.config.BASE_URL = api.url // the port was not known before
 
 const skip = { skip: spawnSync('curl', ['--version']).error ? 'there is no curl' : false }
 
-/** The page, as it is for whoever has this server, this key, and no way to the internet. */
+/** The page, adapted to this server, this key, and no access to the internet. */
 const examples = readExamples(
   page
     .replaceAll('http://localhost:3000', api.url)
@@ -49,18 +49,18 @@ const terminal = new Terminal(ROOT)
 t.teardown(() => terminal.close())
 const answers = new Answers()
 
-t.test('the page has examples', async t => {
+t.test('docs/examples.md has examples', async t => {
   t.ok(examples.length > 25, `${examples.length}`)
 })
 
 for (const [index, example] of examples.entries()) {
-  t.test(`example ${index + 1} of the page: ${example.title}`, skip, async t => {
+  t.test(`example ${index + 1} of docs/examples.md: ${example.title}`, skip, async t => {
     if (example.code.includes('/verify')) await publishAll()
     const found = await settled(example)
     const isSo = answers.fits(example.answer, found)
     t.ok(isSo, 'it answers what the page says', isSo ? {} : { found, page: example.answer })
 
-    // Whatever word of it were another.
+    // The comparison fails when any word differs.
     const words = wordsOf(example.answer)
     const others = words.map((_, i) => words.with(i, 'another').join('\n')).filter((_, i) => words[i] !== '...')
     t.strictSame(
@@ -70,7 +70,7 @@ for (const [index, example] of examples.entries()) {
   })
 }
 
-/** What whoever reads the page does where the zone is kept. */
+/** Publishes the records, like a reader at their DNS provider. */
 async function publishAll(): Promise<void> {
   const { body } = await api.request('GET', '/api/domains')
   for (const { id } of (body as unknown as { data: { id: string }[] }).data) {
@@ -79,7 +79,7 @@ async function publishAll(): Promise<void> {
   }
 }
 
-/** What it answers. What only reads may come too soon, and is pasted again. */
+/** The output. A command that only reads may come too early and is repeated. */
 async function settled(example: Example): Promise<string> {
   const isReading = example.language === 'sh' && !/ -d | -X /.test(example.code)
   let found = ''
@@ -87,7 +87,7 @@ async function settled(example: Example): Promise<string> {
     found = await terminal.run(example)
     return !isReading || answers.fits(example.answer, found)
   }
-  // If it never fits, the test shows the difference.
+  // If it never matches, the test shows the difference.
   await waitUntil(isSettled, example.title, READING_MS).catch(() => {})
   return found
 }

@@ -11,12 +11,12 @@ import { EVENT_TYPES } from '#lib/webhooks/event_types.ts'
 import { ROOT } from '#test/support/root.ts'
 
 for (const [path, text] of Object.entries(generateFiles())) {
-  t.test(`${path} is what "npm run docs" writes`, async t => {
+  t.test(`${path} equals the output of "npm run docs"`, async t => {
     t.equal(await readFile(join(ROOT, path), 'utf8'), text)
   })
 }
 
-t.test('the links within docs/api.md lead to its headings, and it has every operation', async t => {
+t.test('docs/api.md has every operation, and its internal links lead to headings', async t => {
   const page = apiPage()
   const headings = Array.from(page.matchAll(/^#+ (.+)$/gm), ([, heading]) => anchorOf(heading as string))
   t.equal(new Set(headings).size, headings.length, 'no heading occurs twice')

@@ -18,7 +18,7 @@ import { USAGE } from '#workers/admin/commands.ts'
 
 const read = (path: string) => readFile(join(ROOT, path), 'utf8')
 const readme = await read('README.md')
-/** By name, without the examples, which have a test of their own. */
+/** The pages by name, without the examples, which have their own test. */
 const pages = Object.fromEntries(
   await Promise.all(
     [
@@ -41,7 +41,7 @@ const pages = Object.fromEntries(
 const all = [readme, ...Object.values(pages)].join('\n')
 const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
 
-t.test('the docs name every script, and none that does not exist', async t => {
+t.test('the docs name every npm script, and no others', async t => {
   const named = Array.from(
     all.matchAll(/\bnpm (?:run (?:-s )?([\w:]+)|(start|test)\b)/g),
     ([, run, short]) => run ?? short,
@@ -49,7 +49,7 @@ t.test('the docs name every script, and none that does not exist', async t => {
   t.strictSame([...new Set(named)].sort(), Object.keys(scripts).sort())
 })
 
-t.test('docs/operating.md has the usage of the operator’s command', async t => {
+t.test('docs/operating.md has the usage of npm run admin', async t => {
   const lines = USAGE.trim().split('\n').slice(0, -1)
   t.equal(lines.length, 27)
   for (const line of lines) {
@@ -58,7 +58,7 @@ t.test('docs/operating.md has the usage of the operator’s command', async t =>
   }
 })
 
-t.test('every file that the docs name exists', async t => {
+t.test('every file named in the docs exists', async t => {
   const whole = all.match(
     /(?<![\w./-])(?:(?:api|docs|flows|lib|sql|tasks|test|web|workers|\.ci)\/[\w./]*\w|\.env\.\w+|Procfile)/g,
   )
@@ -70,7 +70,7 @@ t.test('every file that the docs name exists', async t => {
   for (const path of paths) await t.resolves(access(join(ROOT, path)), path)
 })
 
-t.test('the first curl of the README sends, and the answers are as it says', async t => {
+t.test('the first curl command of the README sends, with the responses it shows', async t => {
   const world = await openWorld(t)
   const key = await setUp(world.pool, world.secrets)
   const api = await startApi(t, world, key as string)
@@ -97,7 +97,7 @@ t.test('the first curl of the README sends, and the answers are as it says', asy
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor
 const resend = new Resend('re_x')
 
-t.test('the receiver of docs/webhooks.md knows what comes from here, and nothing else', async t => {
+t.test('the receiver in docs/webhooks.md accepts our webhooks and refuses others', async t => {
   const [, code = ''] = /^```js\n(import { createHmac.*?)^```$/ms.exec(pages.webhooks as string) ?? []
   const { isFromMailbrook } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
   const hook = await startHook(t)
@@ -153,7 +153,7 @@ t.test('the receiver of docs/webhooks.md knows what comes from here, and nothing
   }
 })
 
-t.test('the README is short, and every link of the docs leads to a page and a heading of it', async t => {
+t.test('the README is short, and every link of the docs leads to a page and heading', async t => {
   t.ok(readme.split('\n').length <= 120, `${readme.split('\n').length} lines`)
   for (const path of ['README.md', ...globSync('docs/*.md', { cwd: ROOT })]) {
     for (const [, target = '', anchor] of (await read(path)).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
@@ -164,7 +164,7 @@ t.test('the README is short, and every link of the docs leads to a page and a he
   }
 })
 
-/** The anchors that GitHub gives to the headings of a page. */
+/** The anchors that GitHub generates for the headings of a page. */
 function anchorsOf(markdown: string): string[] {
   return Array.from(markdown.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
     heading

@@ -16,7 +16,7 @@ const methods = readMethods()
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
 
-/** The words of commands, as a shell reads them. */
+/** The words of commands, as a shell splits them. */
 function wordsOf(program: string, commands: string[]): string[][] {
   const script = `${program}() { printf '%s\\037' "$@"; printf '\\036'; }\n${commands.join('\n')}\n`
   const printed = execFileSync('sh', ['-c', script], { encoding: 'utf8' })
@@ -26,7 +26,7 @@ function wordsOf(program: string, commands: string[]): string[][] {
     .map(words => words.split('\x1f').slice(0, -1))
 }
 
-t.test('bodies of the API reference are what their operations take', async t => {
+t.test('bodies in the API reference match their operations', async t => {
   const known = new Map(operations.map(one => [one.id, one]))
   for (const [id, body] of Object.entries(samples)) {
     const schema = known.get(id)?.body?.schema
@@ -37,7 +37,7 @@ t.test('bodies of the API reference are what their operations take', async t => 
   }
 })
 
-t.test('a curl command of the API reference calls its operation with this body', async t => {
+t.test('a curl command of the API reference calls its operation with the body', async t => {
   const commands = wordsOf(
     'curl',
     methods.map(method => curlText(method, 'http://localhost:3000')),
@@ -55,10 +55,10 @@ t.test('a curl command of the API reference calls its operation with this body',
   }
 })
 
-/** Their commands take a file in place of the body. */
+/** Operations whose commands take a file in place of the body. */
 const FILES = ['sendBatch', 'importContacts', 'importAudienceContacts', 'importSuppressions']
 
-t.test('a command of the API reference is one, and gives the same body', async t => {
+t.test('a command of the API reference exists and sends the same body', async t => {
   const commands = wordsOf('mailbrook', methods.map(commandText))
   for (const [n, method] of methods.entries()) {
     const { command, rest } = findCommand(commands[n] ?? [])

@@ -7,7 +7,7 @@ import { Terminal } from '#test/support/markdown_examples.ts'
 import { ROOT } from '#test/support/root.ts'
 import { openWorld } from '#test/support/world.ts'
 
-t.test('the program of docs/coming_from_resend.md sends', async t => {
+t.test('the program in docs/coming_from_resend.md sends an email', async t => {
   const world = await openWorld(t)
   const key = (await setUp(world.pool, world.secrets)) as string
   const api = await startApi(t, world, key)

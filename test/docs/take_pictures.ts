@@ -18,7 +18,7 @@ const PEOPLE = ['Anna', 'Bob', 'Cleo', 'Dan', 'Emma', 'Finn', 'Grace', 'Hugo', '
 
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
-// A readable name in place of that of a test.
+// A readable name in place of a generated one.
 const domain = 'acme.com'
 await world.pool.pg.query('UPDATE domains SET name = $2 WHERE id = $1', [account.domain_id, domain])
 await world.pool.pg.query(`UPDATE accounts SET name = 'Acme' WHERE id = $1`, [account.id])
@@ -31,7 +31,7 @@ async function ask(method: string, path: string, body?: object): Promise<Record<
 }
 const post = (path: string, body: object = {}) => ask('POST', path, body)
 
-/** Gives the account a day's mail, a campaign, and what belongs to them. Returns the ids of what is shown. */
+/** Gives the account a day’s emails, a campaign, and what belongs to them. Returns the ids of what is shown. */
 async function fill(): Promise<Record<string, string>> {
   const from = `Acme <hello@${domain}>`
   const delayed = await delay(from)
@@ -97,7 +97,7 @@ async function fill(): Promise<Record<string, string>> {
   return { campaign: campaign.id, automation: automation.id, webhook: webhook.id, delayed, received }
 }
 
-/** An email that its server has put off. The worker that delivers everything else has not started yet. */
+/** An email deferred by its receiver. The worker that delivers the others is not started yet. */
 async function delay(from: string): Promise<string> {
   const sink = await startSink()
   t.teardown(() => sink.close())

@@ -4,7 +4,7 @@ import { Postgres } from '#test/faults/support/postgres.ts'
 import type { Entry } from '#test/faults/support/sink_ledger.ts'
 import { openStage, type Stage } from '#test/faults/support/stage.ts'
 
-/** What came out of a campaign: figures to read, and a sentence for each thing that must not be. */
+/** The result of a fault test: figures to read, and a sentence for each thing that went wrong. */
 export class Report {
   readonly figures: Record<string, unknown> = {}
   readonly faults: string[] = []
@@ -17,15 +17,15 @@ export class Report {
     if (!holds) this.faults.push(sentence)
   }
 
-  /** The oracle's word on the database and the sink. */
+  /** Checks the invariants of the oracle on the database and on what the sink got. */
   async consult(stage: Pick<Stage, 'url'>, evidence: { sent?: Entry[]; answered?: string[] } = {}): Promise<void> {
     for (const { invariant, count, first } of await findViolations(stage.url, evidence)) {
-      this.faults.push(`${invariant}: ${count} do not, such as ${JSON.stringify(first)}`)
+      this.faults.push(`${invariant}: violated by ${count}, such as ${JSON.stringify(first)}`)
     }
   }
 }
 
-/** Numbers of the command line: `--emails 20000`. */
+/** Reads numbers from the command line: `--emails 20000`. */
 export function readOptions<Name extends string>(defaults: Record<Name, number>): Record<Name, number> {
   const names = Object.keys(defaults) as Name[]
   const options = Object.fromEntries(names.map(name => [name, { type: 'string' as const }]))
@@ -33,14 +33,14 @@ export function readOptions<Name extends string>(defaults: Record<Name, number>)
   return Object.fromEntries(names.map(name => [name, Number(values[name] ?? defaults[name])])) as Record<Name, number>
 }
 
-/** Runs a campaign on a Postgres of its own (under `parent`, if given); prints its figures and PASS, or what went wrong and FAIL with code 1. */
+/** Runs a fault test on its own Postgres (under `parent`, if given); prints figures and PASS, or the faults and FAIL, and exits with 1. */
 export async function runCampaign(
   title: string,
   act: (stage: Stage, postgres: Postgres) => Promise<Report>,
   settings: Record<string, string> = {},
   parent?: string,
 ): Promise<void> {
-  // The exit handlers end what was started.
+  // The exit handlers end all processes that were started.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
   console.log(title)
   const start = performance.now()
@@ -58,7 +58,7 @@ export async function runCampaign(
   }
 }
 
-/** Prints a report, and PASS, or what went wrong and FAIL with code 1. */
+/** Prints a report with PASS, or the faults with FAIL, and exits with 1. */
 export function tell({ figures, faults }: Report): void {
   for (const [name, figure] of Object.entries(figures)) console.log(`  ${name.padEnd(34)} ${format(figure)}`)
   for (const fault of faults) console.log(`  wrong: ${fault}`)

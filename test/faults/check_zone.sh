@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is exported as a zone file, read by a real name server's own tools (BIND's): that each is a sound zone, and that
-# its canonical form has every record with its value, byte for byte.
+# Reads exported zone files with the tools of a real name server (BIND): each must be a valid zone, and its canonical form must
+# have every record with its value, byte for byte.
 #
 #     test/faults/check_zone.sh
 set -euo pipefail

@@ -12,7 +12,7 @@ import { exportRecords } from '#lib/domains/export/export_records.ts'
 import { generateDkimKey } from '#lib/mail/dkim.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 
-/** Run by check_zone.sh, which sees to the tools. */
+/** Run by check_zone.sh, which makes sure of the tools. */
 async function main(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-zones-'))
   try {
@@ -21,12 +21,12 @@ async function main(): Promise<void> {
   } finally {
     await rm(directory, { recursive: true })
   }
-  console.log('all zones are sound, and hold every record as it is')
+  console.log('all zones are valid and hold every record unchanged')
 }
 
 type Domain = { name: string; records: DomainRecord[] }
 
-/** Names as the API takes them, with all that a domain may have; and texts that no record of ours has today. */
+/** Names that the API accepts, with all features of a domain, and texts that no record of ours has today. */
 async function makeDomains(): Promise<Domain[]> {
   const keys = await makeKeys()
   const domain = (name: string, more: Partial<RecordedDomain> = {}): Domain => {
@@ -51,7 +51,7 @@ async function makeKeys(): Promise<PublishedKey[]> {
   return [
     { selector: 'mb1', algorithm: 'rsa-sha256', public_key: rsa.public_key, state: 'active' },
     { selector: 'mb1e', algorithm: 'ed25519-sha256', public_key: ed25519.public_key, state: 'active' },
-    { selector: 'mb2', algorithm: 'rsa-sha256', public_key: 'A'.repeat(736), state: 'staged' }, // as long as one of 4,096 bits
+    { selector: 'mb2', algorithm: 'rsa-sha256', public_key: 'A'.repeat(736), state: 'staged' }, // as long as a key of 4,096 bits
   ]
 }
 
@@ -60,7 +60,7 @@ const TEXTS = [
   'ü — 日本語 🎉 \u0007',
   'x'.repeat(255),
   'y'.repeat(256),
-  `${'é'.repeat(200)}"`, // a character across the border of two strings
+  `${'é'.repeat(200)}"`, // a character across the border between two strings
   ' ',
 ]
 
@@ -95,17 +95,17 @@ async function checkDomain(directory: string, name: string, records: DomainRecor
   console.log(`${name}: ${checked.trim().split('\n').join(', ')}; ${records.length} records`)
 }
 
-/** A zone that is to be refused, and one that lost a byte: else this would find nothing. */
+/** An invalid zone, and one with a missing byte: these checks must find both. */
 async function checkThatFaultsAreSeen(directory: string): Promise<void> {
   const record = textRecord('t.texts.com', 'one "two')
   const { content } = exportRecords({ name: 'texts.com' }, [record], 'zone')
   const torn = await writeZone(directory, 'torn', content.replace('\\"', '"'))
   if (spawnSync('named-checkzone', ['texts.com', torn]).status === 0) throw new Error('a torn text was not refused')
   if (readCanonical('t.texts.com. 3600 IN TXT "one \\"tw"').includes(canonical(record))) throw new Error('a lost byte')
-  console.log('a text that is not quoted is refused, and a lost byte is seen')
+  console.log('an unquoted text is refused, and a missing byte is found')
 }
 
-/** In a zone that has nothing else but what every zone must have. */
+/** A zone file with these lines and the records that every zone must have. */
 async function writeZone(directory: string, name: string, content: string): Promise<string> {
   const file = join(directory, name)
   const head =
@@ -120,13 +120,13 @@ function run(program: string, ...words: string[]): string {
   return stdout
 }
 
-/** Name, type and data in hexadecimal: of a text its bytes, of the others the text of the data. */
+/** Name, type and data in hexadecimal: the bytes of a text, and the text of other data. */
 function canonical({ name, type, value, priority }: DomainRecord): string {
   const data = type === 'TXT' ? value : type === 'MX' ? `${priority} ${value}.` : `${value}.`
   return `${name}. ${type} ${Buffer.from(data).toString('hex')}`
 }
 
-/** What BIND wrote, a record a line, without what every zone has. */
+/** The output of BIND, a record per line, without the records that every zone has. */
 function readCanonical(text: string): string[] {
   return text.split('\n').flatMap(line => {
     const [, name, type, data = ''] = /^(\S+)\s+\d+\s+IN\s+(\S+)\s+(.*)$/.exec(line) ?? []
@@ -135,7 +135,7 @@ function readCanonical(text: string): string[] {
   })
 }
 
-/** The bytes of the strings of a TXT record (RFC 1035 section 5.1), read by no code of ours. */
+/** The bytes of the strings in a TXT record (RFC 1035 section 5.1), parsed independently of our code. */
 function readStrings(data: string): Buffer {
   const strings = Array.from(data.matchAll(/"((?:\\.|[^"\\])*)"/gs), ([, string = '']) => string)
   const bytes = Array.from(strings.join('').matchAll(/\\(\d{3})|\\?(.)/gs), ([, code, character = '']) =>

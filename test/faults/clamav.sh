@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Mail that the real clamd looks at, with a database of one signature, EICAR's (the file that every virus scanner knows), by
-# its socket and by TCP. It listens on loopback, and is stopped at the end.
+# Checks mail with the real clamd through its socket and TCP, with a database of a single signature: EICAR, the test file that
+# every virus scanner knows. clamd listens on loopback and is stopped at the end.
 #
 #     test/faults/clamav.sh
 set -euo pipefail
@@ -15,7 +15,7 @@ export PATH=$PWD/node_modules/.bin:$PATH
 port=${PORT:-23310}
 work=$(mktemp -d)
 mkdir "$work/db"
-# Wherever it stands in a file of any type (0): Name:TargetType:Offset:HexSignature.
+# Anywhere in a file of any type (0): Name:TargetType:Offset:HexSignature.
 eicar='EICAR-STANDARD-ANTIVIRUS-TEST-FILE!'
 echo "Eicar-Test:0:*:$(printf '%s' "$eicar" | od -An -tx1 | tr -d ' \n')" >"$work/db/eicar.ndb"
 cat >"$work/clamd.conf" <<EOF

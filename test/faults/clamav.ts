@@ -8,7 +8,7 @@ if (!CLAMAV) throw new Error('say where clamd is')
 const EICAR = Buffer.from('X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*')
 const head = 'From: ann@acme.com\r\nSubject: Lunch\r\nMIME-Version: 1.0\r\n'
 
-/** A message with this file. */
+/** A message with this attachment. */
 const mail = (content: Buffer) =>
   Buffer.from(
     [

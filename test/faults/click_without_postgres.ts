@@ -10,21 +10,21 @@ import type { Stage } from '#test/faults/support/stage.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** `most_ms`: time in which every click must be answered. */
+/** `most_ms`: the limit for the response to each click. */
 type Options = { rate: number; seconds: number; recipients: number; most_ms: number }
 
-/** How Postgres goes away and comes back, and how a web process reaches it. */
+/** How Postgres goes away and returns, and how a web process connects to it. */
 type Outage = { leave(): Promise<unknown>; come(): Promise<unknown>; environment?: Record<string, string> }
 
 type Load = { statuses: Record<string, number>; p50: number; p99: number; p999: number; max: number; over_50: number }
 
-/** A process that has just started takes longer: what is measured is not that. */
+/** Time to warm up: a new process responds more slowly. */
 const BEFORE_MS = 2_000
 const PATIENCE_MS = 180_000
 
 /**
- * Row M12: Postgres is stopped while recipients click. All of them are led on at once; their clicks are recorded when it is
- * back, or are counted in the log as lost if there were too many.
+ * Postgres is stopped while recipients click. All of them are redirected at once; their clicks are recorded when it is back, or
+ * are logged as lost if there were too many.
  */
 export async function clickWithoutPostgres(stage: Stage, options: Options, outage: Outage): Promise<Report> {
   const report = new Report()
@@ -45,18 +45,18 @@ export async function clickWithoutPostgres(stage: Stage, options: Options, outag
     const { statuses, ...times } = JSON.parse(await load.says(/^\{"statuses"/, PATIENCE_MS)) as Load
     const answered = statuses[302] ?? 0
     report.note({ statuses, ...times, most_memory_mb: Math.round(child.memory('VmHWM') / 2 ** 20) })
-    report.expect(Object.keys(statuses).join() === '302', 'every click is led on')
+    report.expect(Object.keys(statuses).join() === '302', 'not every click was redirected')
     report.expect(times.max <= options.most_ms, `the slowest click took ${times.max} ms`)
     const recorded = await waitForRest(stage, child, answered)
     report.note({ answered, recorded, told_as_lost: countLost(child) })
     const figures = await stage.pool.pg.query('SELECT sum(opens)::integer AS opens FROM campaign_recipients')
-    report.expect(recorded > 0 && figures.rows[0].opens !== null, 'clicks are counted')
+    report.expect(recorded > 0 && figures.rows[0].opens !== null, 'no clicks were counted')
     report.expect(
       recorded + countLost(child) === answered,
-      `${recorded} of ${answered} clicks are recorded or told as lost`,
+      `${recorded} of ${answered} clicks were recorded or logged as lost`,
     )
     const { code } = await child.stop()
-    report.expect(code === 0, `the web process ends with ${code}`)
+    report.expect(code === 0, `the web process exited with ${code}`)
     return report
   } finally {
     await rm(directory, { recursive: true })
@@ -72,7 +72,7 @@ async function makePaths(stage: Stage, recipients: number): Promise<string[]> {
   })
 }
 
-/** Returns how many clicks are recorded, once all are that the log does not tell as lost. */
+/** Returns how many clicks are recorded, once all are that the log does not report as lost. */
 async function waitForRest({ pool }: Stage, child: Child, answered: number): Promise<number> {
   let recorded = 0
   const isDone = async () => {

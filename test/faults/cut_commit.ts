@@ -9,9 +9,9 @@ type Options = { runs: number; at_once: number }
 const AWAY_MS = 300
 
 /**
- * Row 6: the connection is cut when Postgres has committed and before it has said so. Nothing is inserted again: the
- * caller is told the id that was stored, or a 503 whose retry with the same key replays it. In every other run Postgres
- * stays out of reach for a moment, so that it cannot be asked what was stored.
+ * The connection is cut after Postgres has committed and before it has replied. Nothing is inserted twice: the caller gets the
+ * id that was stored, or a 503 after which a retry with the same key returns it. In every other run Postgres stays unreachable
+ * for a moment, so that it cannot be asked what was stored.
  */
 export async function cutCommits(stage: Stage, { runs, at_once }: Options): Promise<Report> {
   const report = new Report()
@@ -19,7 +19,7 @@ export async function cutCommits(stage: Stage, { runs, at_once }: Options): Prom
   const web = await stage.startWeb({ DATABASE_URL: proxy.url, LOG_LEVEL: 'info' })
   const load = new Load(stage)
   const first: Record<string, number> = {}
-  await load.send([web.url], -1) // so that every process and connection is warm
+  await load.send([web.url], -1) // warms up all processes and connections
   for (let run = 0; run < runs; run++) {
     const cut = proxy.cutReply('accept_emails').then(async () => {
       if (run % 2 === 0) return
@@ -33,7 +33,7 @@ export async function cutCommits(stage: Stage, { runs, at_once }: Options): Prom
       const statuses = answers.map(answer => answer.status)
       first[statuses[0] as number] = (first[statuses[0] as number] ?? 0) + 1
       const areRetryable = statuses.slice(0, -1).every(status => status === 503)
-      report.expect(areRetryable, `run ${run} was answered with ${statuses}`)
+      report.expect(areRetryable, `run ${run} got the responses ${statuses}`)
     }
   }
   await load.stop()

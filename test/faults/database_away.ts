@@ -9,8 +9,8 @@ import { addJobs, holdTable, waitForLocks } from './locked_jobs.ts'
 type Options = { emails: number; pending: number; jobs: number; seconds: number; how: 'blackhole' | 'refuse' }
 
 /**
- * Row 28: Postgres goes away while results of deliveries are due to be written. The worker keeps them, without a busy
- * loop, and writes them when Postgres is back; should it end, a supervisor starts it again and the sweep takes over.
+ * Postgres goes away while results of deliveries are to be written. The worker keeps them, without a busy loop, and writes them
+ * when Postgres is back; if it ends, a supervisor restarts it and the sweep takes over.
  */
 export async function takeDatabaseAway(stage: Stage, options: Options): Promise<Report> {
   const { emails, pending, jobs, seconds, how } = options
@@ -46,12 +46,12 @@ export async function takeDatabaseAway(stage: Stage, options: Options): Promise<
     })
     report.note({ delivered, duplicates, in_doubt_left: in_doubt, ever_in_doubt })
     report.expect(delivered === emails, `${delivered} of ${emails} are delivered`)
-    report.expect((busy ?? 0) < 20, 'it does not loop')
+    report.expect((busy ?? 0) < 20, 'the worker was in a busy loop')
     report.expect(
       worker.exits.every(({ code }) => code !== 0),
-      'a worker that ends for want of a database never ends with 0',
+      'a worker that lost its database exited with 0',
     )
-    report.expect(ever_in_doubt <= at_stake, 'no more is in doubt than was at stake')
+    report.expect(ever_in_doubt <= at_stake, 'more deliveries are in doubt than were at stake')
   } finally {
     await worker.stop()
     await proxy.close()
@@ -60,7 +60,7 @@ export async function takeDatabaseAway(stage: Stage, options: Options): Promise<
   return report
 }
 
-/** With so many jobs under way, whose ends the queue cannot write. */
+/** With this many jobs running, whose completion the queue cannot write. */
 async function leave(stage: Stage, proxy: PgProxy, how: Options['how'], jobs: number): Promise<void> {
   const release = jobs > 0 ? await holdTable(stage) : async () => {}
   if (jobs > 0) {
@@ -86,7 +86,7 @@ if (import.meta.main) {
   const options = readOptions({ emails: 300, pending: 35, seconds: 20, jobs: 100 })
   for (const how of ['blackhole', 'refuse'] as const) {
     for (const jobs of [0, options.jobs]) {
-      await runCampaign(`Postgres away (${how}) while results are pending, ${jobs} jobs under way`, stage =>
+      await runCampaign(`Postgres away (${how}) while results are pending, ${jobs} jobs running`, stage =>
         takeDatabaseAway(stage, { ...options, how, jobs }),
       )
     }

@@ -15,15 +15,15 @@ const AB_TEST = {
     { key: 'B', subject: 'Blue' },
   ],
 }
-/** People who unsubscribe while they wait for the winner. */
+/** Contacts who unsubscribe while they wait for the winner. */
 const LEAVERS = 10
-/** A worker dies so many milliseconds after the decision was due, at the most: before it, in it, or while the rest is sent. */
+/** A worker is killed at most this long after the decision is due: before it, during it, or while the rest is sent. */
 const KILLED_WITHIN_MS = 250
 const PATIENCE_MS = 120_000
 
 /**
- * Row M7: both workers die around the decisions of A/B tests, of which every second one is made by hand too, at the same
- * moment. The rest of the recipients gets one variant, each once, and nobody who unsubscribed while waiting gets any.
+ * Both workers are killed around the decisions of A/B tests, half of which are also made by hand at the same moment. The
+ * remaining recipients get one variant, once each, and those who unsubscribed while waiting get none.
  */
 async function decideAbTests(stage: Stage, { tests, recipients }: Options): Promise<Report> {
   const report = new Report()
@@ -64,7 +64,7 @@ async function reaches({ pool }: Stage, { campaign_id }: QueuedCampaign, conditi
   await waitUntil(async () => (await pool.pg.query(query, [campaign_id])).rowCount === 1, what, PATIENCE_MS)
 }
 
-/** Returns the ids of some who wait for the winner, and have unsubscribed by then. */
+/** Unsubscribes some contacts who wait for the winner; returns their ids. */
 async function unsubscribeWaiting({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<string[]> {
   const { rows } = await pool.pg.query<{ id: string }>(
     `UPDATE contacts SET unsubscribed = true WHERE id IN (
@@ -75,7 +75,7 @@ async function unsubscribeWaiting({ pool }: Stage, { campaign_id }: QueuedCampai
   return rows.map(({ id }) => id)
 }
 
-/** The time of the decision comes. */
+/** Makes the decision due. */
 async function isDue({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<void> {
   await pool.pg.query('UPDATE campaign_runs SET decide_at = now(), next_at = now() WHERE campaign_id = $1', [
     campaign_id,
@@ -85,7 +85,7 @@ async function isDue({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<
   ])
 }
 
-/** Returns who has decided. */
+/** Returns who made the decision. */
 async function judge(
   { pool }: Stage,
   { campaign_id }: QueuedCampaign,

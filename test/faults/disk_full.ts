@@ -13,9 +13,9 @@ const BACK_MS = 20_000
 const RESTART_MS = 500
 
 /**
- * Row 33: the disk of Postgres is full, again and again, while emails, files and batches are accepted and sent. Callers
- * are told to come back, nothing is answered with 200 that is not stored, and with space everything goes on by itself:
- * Postgres, which ends when it can write no log, and a worker that gives up are started again as an init system would.
+ * The disk of Postgres fills up again and again while emails, files and batches are accepted and sent. Callers get a 503,
+ * nothing is acknowledged with 200 that is not stored, and with space everything resumes: Postgres, which ends when it cannot
+ * write its log, and a worker that gives up are restarted like by an init system.
  */
 export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk, options: Options): Promise<Report> {
   const { fills, seconds, connections } = options
@@ -41,13 +41,13 @@ export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk
   report.note({ served_when_full, first_200_after_ms: back, restarts_of_postgres: restarts, worker_exits })
   const duplicates = sink.ledger.duplicates()
   report.note({ emails: load.ids.size, delivered, duplicates, ever_in_doubt, settled_after_s })
-  report.expect(delivered === (await countEmails(stage)), `${delivered} of those that are stored are delivered`)
-  report.expect(restarts > 0, 'Postgres could write no log')
-  report.expect(Math.max(...back) < BACK_MS, 'requests are accepted again soon after there is space')
-  report.expect(web.child.exit?.code === 0, `the web process lives through it: ${web.child.lines.slice(-3)}`)
-  report.expect(!worker_exits.includes(0), 'a worker that gives up never ends with 0')
+  report.expect(delivered === (await countEmails(stage)), `only ${delivered} of the stored emails are delivered`)
+  report.expect(restarts > 0, 'Postgres never ran out of space for its log')
+  report.expect(Math.max(...back) < BACK_MS, 'requests were not accepted soon after there was space')
+  report.expect(web.child.exit?.code === 0, `the web process did not survive: ${web.child.lines.slice(-3)}`)
+  report.expect(!worker_exits.includes(0), 'a worker that gave up exited with 0')
   const strange = Object.keys({ ...load.tally, ...load.refusals }).filter(name => !KNOWN.test(name))
-  report.expect(strange.length === 0, `answered with ${strange}`)
+  report.expect(strange.length === 0, `unexpected responses: ${strange}`)
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
   await report.consult(stage, { sent: sink.ledger.read(), answered: [...load.ids.values()].flatMap(ids => [...ids]) })
   return report
@@ -72,11 +72,11 @@ async function fillAgain(stage: Stage, disk: SmallDisk, load: Load, options: Pic
   return { served_when_full, back }
 }
 
-/** A batch may have been stored in part, and one whose caller was cut off may still be under way. */
+/** A batch may be partly stored, and one whose caller was cut off may still be in progress. */
 const KNOWN =
   /^(\d+|503 (sending_service_unavailable|batch_incomplete), retry-after \d+|409 concurrent_idempotent_requests, .*)$/
 
-/** Postgres is at the end of what it had set aside for its log, which it does not survive. */
+/** Postgres uses up the space reserved for its log, which ends it. */
 async function endLog({ pool }: Stage): Promise<void> {
   for (let isUp = true; isUp; ) {
     const written = pool.pg.query(`SELECT pg_logical_emit_message(true, 'test', ''), pg_switch_wal()`)
@@ -92,7 +92,7 @@ async function countEmails({ pool }: Stage): Promise<number> {
   return rows[0].count
 }
 
-/** As an init system does. Answers how often it had to be started, and leaves it running. */
+/** Restarts Postgres like an init system. Returns how often it had to be started, and leaves it running. */
 function keepRunning(postgres: Postgres): { stop(): Promise<number> } {
   let restarts = 0
   let isStopping = false
@@ -114,7 +114,7 @@ function keepRunning(postgres: Postgres): { stop(): Promise<number> } {
   }
 }
 
-/** Null where nothing may be mounted: that needs root, and in a container a capability. */
+/** Null if mounting is not allowed: it requires root, and a capability in containers. */
 export function openSmallDisk(): SmallDisk | null {
   try {
     return new SmallDisk(MEGABYTES)
@@ -125,14 +125,14 @@ export function openSmallDisk(): SmallDisk | null {
 
 const MEGABYTES = 400
 
-/** Little log beforehand, so that what fills the disk is met soon. */
+/** Little preallocated log, so that a full disk is noticed soon. */
 export const DISK_SETTINGS = { min_wal_size: '32MB', max_wal_size: '64MB' }
 
 /** node test/faults/disk_full.ts [--fills 6] [--seconds 10] [--connections 16] */
 if (import.meta.main) {
   const options = readOptions({ fills: 6, seconds: 10, connections: 16 })
   const disk = openSmallDisk()
-  if (!disk) console.log('SKIPPED: nothing may be mounted here')
+  if (!disk) console.log('SKIPPED: mounting is not allowed here')
   else {
     const run = (stage: Stage, postgres: Postgres) => fillDisk(stage, postgres, disk, options)
     await runCampaign('the disk of Postgres is full', run, DISK_SETTINGS, disk.directory).finally(disk.close)

@@ -2,17 +2,17 @@ import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Child } from '#test/faults/support/child.ts'
 
 /**
- * How late the turns of an event loop came, in ms. `p99_cpu` and `max_cpu`: what its thread used meanwhile, which does not
- * count who else uses the machine; `max_cpu` is of one turn, or of several short ones.
+ * How late turns of the event loop were, in ms. `p99_cpu` and `max_cpu`: the CPU time of the thread meanwhile, which is
+ * independent of other processes; `max_cpu` is that of one turn, or of several short ones.
  */
 export type LoopDelay = { p50: number; p99: number; max: number; p99_cpu: number; max_cpu: number }
 
-const RESOLUTION = 10 // ms, which are no delay
+const RESOLUTION = 10 // ms, which count as no delay
 
-/** The environment of a process that is to tell its delays. */
+/** The environment of a process that reports its delays. */
 export const TELLS_LOOP_DELAY = { NODE_OPTIONS: `--import=${import.meta.url}?told` }
 
-/** Since the last time it was asked. */
+/** The delays since the last call. */
 export async function askLoopDelay(child: Child): Promise<LoopDelay> {
   const known = child.lines.findLastIndex(line => PATTERN.test(line))
   child.lines.splice(known, known < 0 ? 0 : 1)
@@ -22,7 +22,7 @@ export async function askLoopDelay(child: Child): Promise<LoopDelay> {
 
 const PATTERN = /^event loop: /
 
-/** Preloaded into the process that is measured, which itself knows nothing of it. */
+/** Preloaded into the measured process, whose code is not changed. */
 function tellOnSignal(): void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION })
   const ms = (nanoseconds: number) => Math.max(0, Math.round(nanoseconds / 1e6 - RESOLUTION))
@@ -55,7 +55,7 @@ function tellOnSignal(): void {
   })
 }
 
-/** Of this thread, in microseconds. */
+/** CPU time of this thread in microseconds. */
 function cpuTime(): number {
   const { user, system } = process.threadCpuUsage()
   return user + system

@@ -16,13 +16,13 @@ const BACK_MS = 10_000
 const FIRST_FED = 1_000_000
 const FIRST_LARGE = 2_000_000
 
-/** 40 MB an email, in files of 25 MB at the most. */
+/** 40 MB per email, in files of at most 25 MB. */
 const SIZES = [25 * MEGABYTE, 15 * MEGABYTE]
 
 /**
- * Row 34: a web process and a worker may open few files, and many sockets want to be opened: by callers who then say
- * nothing, and to a server that is slow. And many of the largest emails come at the same moment. Neither process ends or
- * grows, all goes on when the sockets are gone, and everything is sent.
+ * A web process and a worker may open only a few files, while many sockets are wanted: by callers who then send nothing, and to
+ * a slow server. At the same time many emails of the maximum size arrive. Neither process ends or grows, all resumes when the
+ * sockets are closed, and everything is sent.
  */
 async function starve(stage: Stage, options: Options): Promise<Report> {
   const { descriptors, sockets, seconds, emails, slow_ms, large } = options
@@ -55,7 +55,7 @@ async function starve(stage: Stage, options: Options): Promise<Report> {
   report.note({ large_emails: large, large_answers: answers, post_s, send_s })
   report.note({ peak_mb_of_web_and_worker: peaks.map(peak => Math.round(peak / MEGABYTE)) })
   for (const [i, child] of [web.child, worker].entries()) {
-    report.expect(child.exit === null, `process ${i} lives: ${JSON.stringify(child.exit)} ${child.lines.slice(-5)}`)
+    report.expect(child.exit === null, `process ${i} ended: ${JSON.stringify(child.exit)} ${child.lines.slice(-5)}`)
     report.expect((peaks[i] ?? 0) < MOST_MEMORY, `process ${i} took ${peaks[i]} bytes`)
   }
   await Promise.all([worker.stop(), web.child.stop()])
@@ -63,7 +63,7 @@ async function starve(stage: Stage, options: Options): Promise<Report> {
   const { delivered } = await countStates(stage)
   const all = load.ids.size + emails + large
   report.note({ delivered, duplicates: sink.ledger.duplicates() })
-  report.expect(delivered === all, `${delivered} of ${all} are delivered`)
+  report.expect(delivered === all, `${delivered} of ${all} were delivered`)
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
   await report.consult(stage, { sent: sink.ledger.read(), answered: [...load.ids.values()].flatMap(ids => [...ids]) })
   return report
@@ -73,7 +73,7 @@ function limitDescriptors({ pid }: Child, count: number): void {
   execFileSync('prlimit', [`--pid=${pid}`, `--nofile=${count}:${count}`])
 }
 
-/** Callers come and go while so many sockets are held open. */
+/** Callers come and go while this many sockets are held open. */
 async function takeSockets(
   report: Report,
   load: Load,
@@ -91,7 +91,7 @@ async function takeSockets(
   await load.accepts(50)
   const back_ms = Math.round(performance.now() - start)
   report.note({ sockets, held_open: open, closed_at_once: sockets - open, answers_meanwhile: before, back_ms })
-  report.expect(back_ms < BACK_MS, 'requests are served as before when the sockets are gone')
+  report.expect(back_ms < BACK_MS, 'requests were still slow after the sockets were closed')
 }
 
 function hold(url: string): { socket: Socket } {

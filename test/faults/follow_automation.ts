@@ -13,14 +13,14 @@ type Options = { people: number; timeout_seconds: number }
 type Step = { key: string; output: { email_id?: string } | null }
 type Run = { id: string; contact_email: string; status: string; version: number; steps: Step[] }
 
-/** Contacts whose runs wait when the automation is stopped. */
+/** Contacts whose runs are waiting when the automation is stopped. */
 const STOPPED = 10
 const PATIENCE_MS = 120_000
 
 /**
- * Contacts go through an automation with a condition and a wait, as its author would have it: it is edited while half of them
- * wait, workers die twice, and it is stopped in the end. The run of each contact tells what happened to it, and the contact
- * has got the mail that its run tells of, once, unless that is named as in doubt.
+ * Contacts go through a realistic automation with a condition and a wait: it is edited while half of them wait, workers are
+ * killed twice, and finally it is stopped. The run of each contact lists what happened, and the contact got exactly the emails
+ * in its run, once each, unless an email is marked as in doubt.
  */
 export async function followAutomation(stage: Stage, { people, timeout_seconds }: Options): Promise<Report> {
   const report = new Report()
@@ -66,7 +66,7 @@ export async function followAutomation(stage: Stage, { people, timeout_seconds }
   return report
 }
 
-/** More contacts come to the wait, and buy when the automation is stopped. */
+/** More contacts reach the wait, and buy when the automation is stopped. */
 async function stopWhileSomeWait(stage: Stage, ask: Ask, id: string, people: number): Promise<void> {
   const emails = Array.from({ length: STOPPED }, (_, n) => `ok-stopped-${n}@b.com`)
   for (const email of emails) await sendEvent(ask, stage, 'trial.started', email, { plan: 'pro' })
@@ -78,7 +78,7 @@ async function stopWhileSomeWait(stage: Stage, ask: Ask, id: string, people: num
   await mailLeft(stage)
 }
 
-/** Resolves once so many runs wait in a step. */
+/** Resolves once this many runs wait in a step. */
 async function takes({ pool }: Stage, id: string, key: string, count: number): Promise<void> {
   const query = `SELECT count(*)::int AS count FROM automation_runs r
     JOIN automation_versions v ON v.automation_id = r.automation_id AND v.version = r.version
@@ -87,14 +87,14 @@ async function takes({ pool }: Stage, id: string, key: string, count: number): P
   await waitUntil(isSo, `${count} runs are at ${key}`, PATIENCE_MS)
 }
 
-/** Resolves once so many runs have ended. */
+/** Resolves once this many runs have ended. */
 async function ended({ pool }: Stage, id: string, count: number): Promise<void> {
   const query = `SELECT count(*)::int AS count FROM automation_runs WHERE automation_id = $1 AND status <> 'running'`
   const isSo = async () => (await pool.pg.query(query, [id])).rows[0].count === count
   await waitUntil(isSo, `${count} runs have ended`, PATIENCE_MS)
 }
 
-/** Resolves once all mail has left. What a killed worker left in doubt is held, as bulk mail is. */
+/** Resolves once all emails are sent. Those in doubt after a kill are held, like all bulk mail. */
 async function mailLeft(stage: Stage): Promise<void> {
   await waitForNone(stage, ['queued', 'sending'])
 }
@@ -135,7 +135,7 @@ async function judge({ pool }: Stage, runs: Run[], sent: Entry[], report: Report
       report.expect(copies === 1 || (copies === 0 && email.was_in_doubt), `${contact_email} got ${copies} copies`)
     }
   }
-  report.expect(told === sent.length, `${sent.length} messages arrived, and runs tell of ${told}`)
+  report.expect(told === sent.length, `${sent.length} messages arrived, but the runs list ${told}`)
 }
 
 /** node test/faults/follow_automation.ts [--people 104] [--timeout_seconds 20] */

@@ -7,15 +7,15 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { emails: number; freezes: number }
 
-/** Past the lease, so that the sweep takes over what the frozen worker holds. */
+/** Longer than the lease, so that the sweep takes over the deliveries of the frozen worker. */
 const FROZEN_MS = (FAULT_TIMES.lease_seconds + 2) * 1_000
 
-/** For the replies that came while it was frozen: they settle what was in doubt. */
+/** Time for the replies that came while it was frozen, which settle deliveries in doubt. */
 const LATE_MS = 1_000
 
 /**
- * Row 27: of two workers one is frozen past its lease in the middle of sending, then goes on where it was. The other
- * has taken over: whatever had not passed its fence must not be sent by the first.
+ * One of two workers is frozen beyond its lease while sending, then resumes. The other one has taken over: the first must not
+ * send what had not passed its fence.
  */
 export async function freezeWorker(stage: Stage, { emails, freezes }: Options): Promise<Report> {
   const report = new Report()
@@ -38,7 +38,7 @@ export async function freezeWorker(stage: Stage, { emails, freezes }: Options): 
   return conclude(report, stage, sink, workers, share * freezes)
 }
 
-/** Row 27 as well: several workers alive claim from one queue, and none claims what another has. */
+/** Several running workers claim from one queue, and none claims the deliveries of another. */
 async function shareQueue(stage: Stage, { emails, count }: { emails: number; count: number }): Promise<Report> {
   const report = new Report()
   const sink = await stage.startSink()
@@ -46,7 +46,7 @@ async function shareQueue(stage: Stage, { emails, count }: { emails: number; cou
   const workers = await startWorkers(stage, sink, count)
   await waitForNone(stage, ['queued', 'sending'])
   report.note({ emails, workers: count })
-  report.expect(sink.ledger.duplicates() === 0, 'workers that are alive send nothing twice')
+  report.expect(sink.ledger.duplicates() === 0, 'running workers sent messages twice')
   return conclude(report, stage, sink, workers, emails)
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What a newcomer does, each time in a fresh clone with what is not committed yet: the two commands, as root under umask
-# 077 and as an ordinary user; then an install for production. Takes a few minutes, most of them for npm ci.
+# The first steps of a new user, each time in a fresh clone with uncommitted changes: the two commands of the README, as root
+# with umask 077 and as an ordinary user; then an install for production. Takes a few minutes, most of them for npm ci.
 #
 #     test/faults/fresh_clone.sh
 set -euo pipefail
@@ -10,7 +10,7 @@ main() {
   project=$(cd "$(dirname "$0")/../.." && pwd)
   home=$(mktemp -d)
   trap clean_up EXIT
-  # Whatever Node is installed, but not the one of this checkout.
+  # The installed Node, and not the one of this checkout.
   PATH=$(tr : '\n' <<<"$PATH" | grep -v node_modules | paste -sd:)
   say "Node $(node --version), npm $(npm --version)"
   if [ "$(id -u)" = 0 ]; then
@@ -23,7 +23,7 @@ main() {
   say 'all of it works'
 }
 
-# By name, with a umask; the words after it are what to become that user by.
+# Takes a name and a umask; the other words are the command that switches to the user.
 try_two_commands() {
   say "npm ci && npm start, as $1 under umask $2"
   local curl id mailbrook key
@@ -100,14 +100,14 @@ make_clone() {
   environment=(PATH="$PATH" HOME="$home/clone" PORT="$port" SMTP_PORT=0)
 }
 
-# Becomes a command in the clone, with next to nothing in its environment.
+# Executes a command in the clone with a nearly empty environment.
 run() {
   cd "$clone"
   umask "$mask"
   exec "${as[@]}" env -i "${environment[@]}" "$@"
 }
 
-# Whatever was started here, or from here.
+# Ends everything that was started here.
 list_running() {
   pgrep -af "$home" || { ls -l /proc/[0-9]*/cwd 2>/dev/null || true; } | grep -F "$home"
 }

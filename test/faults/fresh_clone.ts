@@ -10,18 +10,18 @@ import { waitUntil } from '#test/support/wait_until.ts'
 const run = promisify(execFile)
 const isRoot = process.getuid?.() === 0
 
-/** Who tries it, and where. */
+/** The user, and the directory of the clone. */
 export type Person = { name: string; uid?: number; gid?: number }
 export type Place = Person & { directory: string }
 
 export const root: Person | null = isRoot ? { name: 'root' } : null
 export const ordinaryUser: Person = { name: 'an ordinary user', ...(isRoot ? { uid: 65534, gid: 65534 } : {}) }
 
-/** A newcomer's: no Node of ours, nothing that npm hands down. */
+/** The environment of a new user: without our Node and variables of npm. */
 const plain = (process.env.PATH ?? '').split(':').filter(entry => !entry.includes('node_modules'))
 const PATH = plain.join(':')
 
-/** What a clone would have and what is not committed yet, in a directory with a space, where its owner alone may enter. */
+/** Copies what a clone would have, and uncommitted changes, to a directory with a space in its name that only its owner may enter. */
 export async function makeClone(person: Person): Promise<Place> {
   const directory = join(await mkdtemp(join(tmpdir(), 'mailbrook-test-')), 'mail brook')
   const list = ['-c', 'safe.directory=*', 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
@@ -29,7 +29,7 @@ export async function makeClone(person: Person): Promise<Place> {
   for (const file of stdout.split('\0').filter(Boolean)) {
     await mkdir(dirname(join(directory, file)), { recursive: true })
     await copyFile(join(ROOT, file), join(directory, file)).catch(error => {
-      if (error.code !== 'ENOENT') throw error // deleted, and that not committed yet
+      if (error.code !== 'ENOENT') throw error // deleted but not committed yet
     })
   }
   const { uid, gid } = person
@@ -37,20 +37,20 @@ export async function makeClone(person: Person): Promise<Place> {
   return { ...person, directory }
 }
 
-/** Ends the Postgres that may still run there. */
+/** Ends the Postgres that may still run in the directory. */
 export async function removeClone({ directory }: Place): Promise<void> {
   const pid = await findPostgres(directory).catch(() => null)
   if (pid) kill(pid, 'SIGKILL')
   await rm(dirname(directory), { recursive: true, force: true, maxRetries: 10 })
 }
 
-/** Returns the process id of the embedded Postgres that runs there; throws if there is none. */
+/** Returns the process id of the embedded Postgres that runs in the directory; throws if there is none. */
 export async function findPostgres(directory: string): Promise<number> {
   const text = await readFile(join(directory, '.data', 'postgres', 'postmaster.pid'), 'utf8')
   return Number.parseInt(text, 10)
 }
 
-/** A command as someone in a terminal has it: a process group, what it printed, its code once it has ended. */
+/** A command as if typed in a terminal: a process group, its output, and its exit code once it has ended. */
 export class Command {
   stdout = ''
   stderr = ''
@@ -61,8 +61,8 @@ export class Command {
   constructor(words: string[], { directory, uid, gid }: Place, environment: Record<string, string> = {}) {
     const [program = '', ...args] = words
     const HOME = dirname(directory)
-    const NODE_COMPILE_CACHE = join(HOME, 'cache') // to read the program is most of what a start costs
-    const SMTP_PORT = '0' // others may receive mail on this machine
+    const NODE_COMPILE_CACHE = join(HOME, 'cache') // compiling the program takes most of a start
+    const SMTP_PORT = '0' // another server may receive mail on this machine
     const env = { PATH, HOME, NODE_COMPILE_CACHE, SMTP_PORT, ...environment }
     const user = uid === undefined ? {} : { uid, gid }
     const child = spawn(program, args, { cwd: directory, env, detached: true, ...user })
@@ -82,12 +82,12 @@ export class Command {
     return this.#process.pid ?? 0
   }
 
-  /** To the whole group, as Ctrl-C in a terminal. */
+  /** Sends a signal to the whole group, like Ctrl-C in a terminal. */
   signal(name: NodeJS.Signals): void {
     if (this.#isRunning && this.pid > 0) kill(-this.pid, name)
   }
 
-  /** What fits of the output, once it is there. */
+  /** Returns what matches in the output, once it is printed. */
   async prints(pattern: RegExp, ms?: number): Promise<string> {
     const what = () => `${pattern} is printed:\n${this.stdout}${this.stderr}`
     const find = () => {
@@ -99,7 +99,7 @@ export class Command {
     return found
   }
 
-  /** Its code once it ends, by itself or by the signal; null when it had to be killed. */
+  /** Returns its exit code once it ends, by itself or by the signal; null if it had to be killed. */
   async end(name?: NodeJS.Signals, ms = 30_000): Promise<number | null> {
     if (name) this.signal(name)
     const limit = setTimeout(() => this.signal('SIGKILL'), ms)
@@ -111,13 +111,13 @@ function kill(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
 export type Sent = { url: string; key: string; id: string }
 
-/** Runs the curl command that a start prints, as it is printed but for `change`; by fetch where there is no curl. */
+/** Runs the printed curl command with `change` applied, or sends the same request with fetch if there is no curl. */
 export async function runPrintedCurl(mailbrook: Command, place: Place, change = (text: string) => text): Promise<Sent> {
   const text = change(await mailbrook.prints(/^curl (?:.*\\\n)*.*\n/m))
   const [, url = ''] = /^curl (\S+)/.exec(text) ?? []
@@ -135,7 +135,7 @@ function readCurl(text: string): RequestInit {
 
 type Email = { status: string; events: { type: string }[] }
 
-/** The email as the API shows it, once it is settled. */
+/** Returns the email from the API once it is settled. */
 export async function readSettled(url: string, key: string, id: string): Promise<Email> {
   let text = ''
   const read = async () => {

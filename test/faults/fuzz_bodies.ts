@@ -7,12 +7,12 @@ import { statusOf } from '#lib/errors.ts'
 import { openStage } from '#test/bench/support/stage.ts'
 import { hostilePosts, type Post } from './hostile_bodies.ts'
 
-/** How often each status and name was answered, and the ids of emails that were accepted. */
+/** How often each status and name was returned, and the ids of accepted emails. */
 export type Answers = { counts: Record<string, number>; ids: Set<string>; slowest_ms: number }
 
 const TOGETHER = 50
 
-/** Posts so many hostile bodies, 50 at a time. Throws at the first answer that no body may get, with the seed to repeat it. */
+/** Posts this many hostile bodies, 50 at a time. Throws at the first response that no body may get, with the seed to repeat it. */
 export async function fuzzBodies(
   { url, key, domain }: { url: string; key: string; domain: string },
   { count, seed }: { count: number; seed: number },
@@ -47,7 +47,7 @@ async function readJson(response: Response): Promise<{ status: number; body: Rec
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-/** Why this is no answer that the contract allows to any body, or null. */
+/** Returns why the contract does not allow this response, or null. */
 export function faultOf(status: number, body: Record<string, unknown>): string | null {
   if (status === 200 && typeof body.id === 'string') return null
   const isEnvelope = Object.keys(body).join() === 'statusCode,name,message' && body.statusCode === status
@@ -56,7 +56,7 @@ export function faultOf(status: number, body: Record<string, unknown>): string |
 }
 
 /**
- * Row 60 of the fault table at full length: 100,000 bodies; then every email that was accepted is read back.
+ * Posts 100,000 hostile bodies, then reads back every accepted email.
  *
  *     node test/faults/fuzz_bodies.ts [bodies] [seed]
  */

@@ -12,34 +12,34 @@ import { Report, readOptions, tell } from './campaign.ts'
 
 type Options = { tokens: number; rounds: number }
 type Kind = { name: string; token: string; parse: (text: string) => unknown }
-/** `foreign`: tokens that are ours, or nearly, and not for this use. */
+/** `foreign`: valid or nearly valid tokens of ours for another use. */
 type Target = Kind & { foreign: string[] }
 
-/** Share by which the times of two refusals may differ. */
+/** Fraction by which the times of two refusals may differ. */
 const SAME_TIME = 0.03
-/** Tokens of one measurement: it is over before another process gets the CPU. */
+/** Tokens per measurement: few, so that it ends before another process gets the CPU. */
 const TOGETHER = 100
 
 /**
- * Row M9: somebody guesses tokens of links, pixels, polls and unsubscribes: those of another kind, of another recipient or
- * campaign, of another key, changed ones, and random ones with a head of ours, so that the tag alone refuses them. None is
- * taken, and the time of a refusal does not tell how much was right.
+ * Somebody guesses tokens of links, pixels, polls and unsubscribes: valid tokens of another kind, recipient, campaign or key,
+ * changed ones, and random ones with a valid head, so that only the tag is wrong. None is accepted, and the time of a refusal
+ * does not reveal how much was right.
  *
- * @param rounds 0: times are not compared
+ * @param rounds 0: no times are compared
  */
 export function guessTokens({ tokens, rounds }: Options): Report {
   const report = new Report()
   const targets = makeTargets()
   for (const { name, token, parse, foreign } of targets) {
-    report.expect(parse(token) !== null, `the token of a ${name} is refused`)
+    report.expect(parse(token) !== null, `a valid token of a ${name} was refused`)
     const count = Math.ceil(tokens / targets.length)
     const taken = [...foreign, ...guesses(token, count)].filter(guess => guess !== token && parse(guess) !== null)
     report.note({ [`${name}: guesses`]: foreign.length + count })
-    report.expect(taken.length === 0, `${taken.length} were taken for the token of a ${name}, such as ${taken[0]}`)
+    report.expect(taken.length === 0, `${taken.length} were accepted as the token of a ${name}, such as ${taken[0]}`)
     if (rounds === 0) continue
     const ratio = compareTimes(token, parse, rounds)
     report.note({ [`${name}: late to early refusal`]: ratio.toFixed(3) })
-    report.expect(Math.abs(ratio - 1) < SAME_TIME, `the time tells how much of the token of a ${name} was right`)
+    report.expect(Math.abs(ratio - 1) < SAME_TIME, `the time reveals how much of the token of a ${name} was right`)
   }
   return report
 }
@@ -58,7 +58,7 @@ function makeTargets(): Target[] {
     foreign: [
       ...kinds.filter((_, at) => at !== n).map(({ token }) => token),
       ...strangers.map(({ token }) => token),
-      // The tag of the same use to another recipient, or in another campaign; and a key that has not signed it.
+      // The tag of the same use for another recipient, or in another campaign; and a key that has not signed it.
       spliceTag(kind.token, (others[n] as Kind).token),
       ...[older.kid, 3, 255].map(kid => withKid(kind.token, kid)),
     ],
@@ -104,7 +104,7 @@ function guesses(token: string, count: number): string[] {
   })
 }
 
-/** Returns the time of a refusal by the last byte of the tag for 1 of one by its first. */
+/** Returns the time of a refusal because of the last byte of the tag, divided by that because of the first. */
 function compareTimes(token: string, parse: Kind['parse'], rounds: number): number {
   const bytes = Buffer.from(token, 'base64url')
   const wrongAt = (at: number) => {
@@ -123,7 +123,7 @@ function time(text: string, parse: Kind['parse']): number {
   return performance.now() - start
 }
 
-/** The mean of the quickest tenth: whatever else runs on the machine makes all others longer. */
+/** The mean of the quickest tenth: other processes can only make the others longer. */
 function quickest(times: number[]): number {
   const few = times.toSorted((a, b) => a - b).slice(0, Math.ceil(times.length / 10))
   return few.reduce((sum, ms) => sum + ms, 0) / few.length

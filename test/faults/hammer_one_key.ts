@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { openStage, percentile } from '#test/bench/support/stage.ts'
 
-/** How often each status was answered, the ids that were, and how many milliseconds each answer took. */
+/** How often each status was returned, which ids, and the duration of each response in milliseconds. */
 export type Tally = { statuses: Record<number, number>; ids: Set<string>; times: number[] }
 
 export type Hammering = { key: string; idempotency_key: string; email: object; requests: number; connections: number }
 
-/** Posts one email with one Idempotency-Key again and again, to each of the servers in turn. */
+/** Posts one email with one Idempotency-Key again and again, to the servers in turn. */
 export async function hammer(urls: string[], options: Hammering): Promise<Tally> {
   const agent = new Agent({ connections: Math.ceil(options.connections / urls.length) })
   const headers = { authorization: `Bearer ${options.key}`, 'user-agent': 'hammer' }
@@ -37,8 +37,8 @@ export async function hammer(urls: string[], options: Hammering): Promise<Tally>
 }
 
 /**
- * Row 1 of the fault table at full length: 10,000 requests with one key over 500 connections to two web processes, with
- * a worker beside them. Prints what was answered; fails unless it became one email, delivered once.
+ * Sends 10,000 requests with one key over 500 connections to two web processes, beside a worker. Prints the responses; fails
+ * unless they created one email, delivered once.
  *
  *     node test/faults/hammer_one_key.ts [requests] [connections]
  */
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
     const email = { from: 'hammer@sandbox.internal', to: 'nail@sink.internal', subject: 'Once' }
     const { key } = stage
     const tally = await hammer(urls, { key, idempotency_key: 'one', email, requests, connections })
-    await sleep(3_000) // for the worker, and for what it must not do
+    await sleep(3_000) // for the worker, and for duplicates that must not come
 
     const { rows } = await stage.pool.pg.query(
       `SELECT (SELECT count(*) FROM emails) AS emails, (SELECT count(*) FROM deliveries) AS deliveries,

@@ -13,12 +13,12 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 type Options = { endpoints: number; others: number; seconds: number }
 
 const EVERY_MS = 200
-/** Milliseconds until the others have an event, at most, from the moment when the endpoints begin to hang. */
+/** Milliseconds within which the other webhooks must get an event, from the moment when the endpoints begin to hang. */
 const LATEST_MS = 1_500
 
 /**
- * Many endpoints take their events and begin to hang at the same moment, with the times of production. Those of other
- * accounts still have their events in about a second.
+ * Many endpoints accept events and then all begin to hang at once, with production timing. The webhooks of other accounts still
+ * get their events within about a second.
  */
 async function hangWebhooks(stage: Stage, { endpoints, others, seconds }: Options): Promise<Report> {
   const report = new Report()
@@ -49,7 +49,7 @@ async function hangWebhooks(stage: Stage, { endpoints, others, seconds }: Option
     await tell((seconds - 5) * 1_000)
     const later = receiver.takeLateness()
     report.note({ first_5_s_of_hanging: first, later, hang_at_the_same_time: receiver.most })
-    report.expect(Math.max(first[2], later[2]) < LATEST_MS, `the others have an event after ${LATEST_MS} ms at most`)
+    report.expect(Math.max(first[2], later[2]) < LATEST_MS, `others waited more than ${LATEST_MS} ms for an event`)
     report.note({ worker_mb: Math.round(worker.memory('VmHWM') / (1 << 20)) })
     const { code } = await worker.stop()
     report.expect(code === 0, `the worker ended with ${code}`)
@@ -57,7 +57,7 @@ async function hangWebhooks(stage: Stage, { endpoints, others, seconds }: Option
       `SELECT count(*) FILTER (WHERE state = 'pending')::int AS pending FROM webhook_deliveries WHERE account_id = $1`,
       [other.id],
     )
-    report.expect(rows[0].pending === 0, `${rows[0].pending} events of the others wait`)
+    report.expect(rows[0].pending === 0, `${rows[0].pending} events of the others are still waiting`)
   } finally {
     receiver.close()
   }
@@ -66,7 +66,7 @@ async function hangWebhooks(stage: Stage, { endpoints, others, seconds }: Option
 
 class Receiver {
   isHanging = false
-  /** Requests that hung at the same time, at the most. */
+  /** The maximum number of requests that hung at the same time. */
   most = 0
   #hanging = 0
   #heard = 0
@@ -107,7 +107,7 @@ class Receiver {
     )
   }
 
-  /** Milliseconds since the last call: the median, the 95th percentile and the most. */
+  /** Milliseconds since the last call: median, 95th percentile and maximum. */
   takeLateness(): [number, number, number] {
     const sorted = this.#lateness.splice(0).sort((a, b) => a - b)
     const at = (part: number) => Math.round(sorted[Math.ceil(part * sorted.length) - 1] ?? Number.NaN)

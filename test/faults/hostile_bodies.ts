@@ -41,7 +41,7 @@ const { value } = fc.letrec(tie => ({
   ),
 }))
 
-/** Values that are right, or nearly so, of the fields whose values reach the database. */
+/** Valid and nearly valid values of the fields that are stored. */
 const word = fc.stringMatching(/^[A-Za-z0-9_-]{1,12}$/)
 const wellFormed = fc.string({ unit: 'grapheme', maxLength: 300 })
 const mailbox = fc.oneof(
@@ -90,7 +90,7 @@ const headers = fc.record(
 
 const seldom = <T>(arbitrary: fc.Arbitrary<T>) => fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, arbitrary)
 
-/** A right email of that domain, some of it changed by somebody who knows the fields, and now and then torn. */
+/** A valid email from that domain, partly changed by somebody who knows the fields, and sometimes cut. */
 export function hostilePosts(domain: string): fc.Arbitrary<Post> {
   const email = { from: `a@${domain}`, to: ['b@c.com'], subject: 'Hi', html: '<p>', headers: { 'X-A': 'b' } }
   const changes = fc.array(change, { minLength: 1, maxLength: 4 })

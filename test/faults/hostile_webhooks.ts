@@ -11,12 +11,12 @@ const MB = 1024 * 1024
 const EVERY_MS = 200
 const LONGEST_MS = 20_000
 const HEALTHY_MS = 2_000
-/** Once the garbage collector has taken what it takes for a load of this kind. */
+/** Growth that garbage collection needs under such a load. */
 const MOST_GROWTH = 20 * MB
 
 /**
- * Rows 36 and 37, with the times of production: one webhook is well, and all the others do their worst. It is not held
- * up, no attempt takes longer than it may, nothing is followed, and the worker grows no larger.
+ * One webhook works and all others are as hostile as possible, with production timing. The healthy one is not delayed, no
+ * attempt exceeds its limit, no redirect is followed, and the worker does not grow.
  */
 async function hostileWebhooks(stage: Stage, { seconds, hanging }: Options): Promise<Report> {
   const report = new Report()
@@ -27,7 +27,7 @@ async function hostileWebhooks(stage: Stage, { seconds, hanging }: Options): Pro
   const environment = {
     ...{ MAIL_TRANSPORT: 'capture', LOG_LEVEL: 'error', FETCH_ALLOW: ALLOWED },
     FETCH_PORTS: `${receiver.port},${forbidden.port}`,
-    NODE_OPTIONS: '--max-semi-space-size=1', // or garbage that is young takes up a hundred megabytes
+    NODE_OPTIONS: '--max-semi-space-size=1', // otherwise young garbage takes up a hundred megabytes
   }
   const subscribe = (endpoint: string) => insertUnchecked(stage, stage.account.id, endpoint)
   try {
@@ -60,9 +60,9 @@ async function hostileWebhooks(stage: Stage, { seconds, hanging }: Options): Pro
     report.note({ webhooks: names.length + 2, attempts, arrived_at_the_healthy: arrived, forbidden: forbidden.heard() })
     report.note({ healthy_p50_p95_max_ms: took.map(Math.round), longest_attempt_ms: longest })
     report.note({ peak_mb: [idle, warm, warm + growth].map(bytes => Math.round(bytes / MB)) })
-    report.expect(took[1] < HEALTHY_MS, 'the healthy one is told in time')
-    report.expect(longest < LONGEST_MS, 'no attempt takes longer than it may')
-    report.expect(forbidden.heard() === 0, 'nothing goes where it may not')
+    report.expect(took[1] < HEALTHY_MS, 'the healthy webhook was delayed')
+    report.expect(longest < LONGEST_MS, 'an attempt exceeded its limit')
+    report.expect(forbidden.heard() === 0, 'forbidden hosts were connected to')
     report.expect(growth < MOST_GROWTH, `the worker grew by ${Math.round(growth / MB)} MB`)
     report.expect(code === 0, `the worker ended with ${code}`)
     return report
@@ -81,5 +81,5 @@ async function tell(stage: Stage, seconds: number): Promise<void> {
 /** node test/faults/hostile_webhooks.ts [--seconds 60] [--hanging 20] */
 if (import.meta.main) {
   const options = readOptions({ seconds: 60, hanging: 20 })
-  await runCampaign('receivers that do their worst beside one that is well', stage => hostileWebhooks(stage, options))
+  await runCampaign('hostile webhook receivers beside a healthy one', stage => hostileWebhooks(stage, options))
 }

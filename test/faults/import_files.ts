@@ -6,7 +6,7 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 import type { Child } from './support/child.ts'
 import { contactRows, nameOf, type Unstored } from './support/contact_rows.ts'
 
-/** `first` and `files`: which of the encodings. `bad` rows are wrong, as many repeat an address. `most_mb`: of RSS. */
+/** `first` and `files`: which encodings. `bad` rows are invalid, and as many repeat an address. `most_mb`: limit of RSS. */
 type Options = { rows: number; bad: number; cell_mb: number; first: number; files: number; most_mb: number }
 
 /** The encodings that Excel writes. Windows-1252 has a euro sign where other encodings have none. */
@@ -19,8 +19,8 @@ const ENCODINGS: [string, (text: string) => Buffer][] = [
 const ENDS_MS = 300_000
 
 /**
- * Row M3: files of other encodings with wrong and repeated rows, line breaks in quotes and a cell that is far too long. Each
- * record that is not stored is named with its physical line, and neither the API nor the worker takes much memory.
+ * Files in other encodings with invalid and repeated rows, line breaks in quotes and a cell that is far too long. Each record
+ * that is not stored is listed with its physical line, and neither the API nor the worker takes much memory.
  */
 export async function importFiles(stage: Stage, options: Options): Promise<Report> {
   const report = new Report()
@@ -38,9 +38,9 @@ export async function importFiles(stage: Stage, options: Options): Promise<Repor
     const wanted = { ...counts, skipped: count('skipped'), failed: count('failed') }
     report.note({ [name]: { seconds: Math.round((performance.now() - start) / 1_000), ...ended.counts } })
     report.expect(ended.status === 'completed', `${name}: the import is ${ended.status}`)
-    report.expect(sameJson(ended.counts, wanted), `${name}: ${JSON.stringify(ended.counts)} are counted`)
+    report.expect(sameJson(ended.counts, wanted), `${name}: the counts are ${JSON.stringify(ended.counts)}`)
     report.expect(sameJson(named, unstored), `${name}: ${firstDifference(named, unstored)}`)
-    report.expect(await isStored(stage, mark), `${name}: letters of a name are lost`)
+    report.expect(await isStored(stage, mark), `${name}: letters of a name were lost`)
   }
   checkMemory(report, { web, worker }, options)
   return report
@@ -66,7 +66,7 @@ async function runImport(stage: Stage, url: string, file: Buffer): Promise<{ id:
   return { id, ended: await waitUntil(find, 'the import has ended', ENDS_MS) }
 }
 
-/** All records that were not stored, from the CSV file of them. */
+/** All records that were not stored, from the CSV file of errors. */
 async function errorsOf(stage: Stage, url: string, id: string): Promise<Unstored[]> {
   const answer = await fetch(`${url}/api/contacts/imports/${id}/errors?format=csv`, { headers: headersOf(stage) })
   const [, ...lines] = (await answer.text()).trimEnd().split('\r\n')

@@ -7,12 +7,12 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 type Options = { runs: number; kills: number }
 
 const PATIENCE_MS = 120_000
-/** Emails of a run; its steps are these, as many delays, and a change of its contact. */
+/** Emails per run; its steps are these, as many delays, and a change of the contact. */
 const SENDS = 3
 
 /**
- * Row M14: workers die again and again while runs go through delays, emails and changes of contacts. Each step of each run is
- * taken once, its email exists if and only if the step is completed, and no run waits for long after a worker has died.
+ * Workers are killed again and again while runs take delays, emails and changes of contacts. Each step of each run is taken
+ * once, its email exists if and only if the step is completed, and no run waits long after a worker was killed.
  */
 async function killAutomations(stage: Stage, { runs, kills }: Options): Promise<Report> {
   const report = new Report()
@@ -79,7 +79,7 @@ async function judge({ pool }: Stage, automation: string, runs: number, report: 
     updated: runs,
     gaps: 0,
   }
-  report.expect(JSON.stringify(rows[0]) === JSON.stringify(expected), `the rows say ${JSON.stringify(rows[0])}`)
+  report.expect(JSON.stringify(rows[0]) === JSON.stringify(expected), `the rows are ${JSON.stringify(rows[0])}`)
 }
 
 /** node test/faults/kill_automations.ts [--runs 5000] [--kills 50] */

@@ -11,12 +11,12 @@ type Final = { status: number; text: string; ids: string[] }
 
 const SIZE = 100
 
-/** For as many batches as a campaign by hand may ask for. */
+/** Enough for as many batches as one may ask for on the command line. */
 const PATIENCE_MS = 600_000
 
 /**
- * Row 8, and a batch under fire: workers and web processes are killed while batches are stored, on a database that is
- * slow now and then. Whatever a caller is told in the end is what is stored and debited, and is told again.
+ * Workers and web processes are killed while batches are stored, on a database that is sometimes slow. The final response to
+ * each batch matches what is stored and charged to the quota, and a retry returns it again.
  */
 export async function killBatches(stage: Stage, { batches, kills, connections }: Options): Promise<Report> {
   const report = new Report()
@@ -55,24 +55,24 @@ export async function killBatches(stage: Stage, { batches, kills, connections }:
     const stored = rows.map(({ id }) => id)
     report.expect(
       `${stored}` === `${ids.toSorted()}`,
-      `batch ${n} (${status}): told ${ids.length}, stored ${stored.length}`,
+      `batch ${n} (${status}): ${ids.length} in the response, ${stored.length} stored`,
     )
     const again = await insist(stage, url, n)
-    report.expect(again.text === text && again.status === status, `batch ${n} is replayed as it was answered`)
+    report.expect(again.text === text && again.status === status, `a retry of batch ${n} got another response`)
   }
   const { rows } = await pg.query(`SELECT id FROM batches WHERE state = 'open'`)
-  report.expect(rows.length === 0, `${rows.length} batches are left open`)
+  report.expect(rows.length === 0, `${rows.length} batches were not completed`)
   await web.stop()
   await worker.stop()
   await pg.query('DROP FUNCTION dawdle CASCADE')
   const { rows: usage } = await pg.query(
     'SELECT (SELECT sum(emails) FROM usage_minutes) AS debited, (SELECT count(*) FROM emails) AS stored',
   )
-  report.expect(usage[0].debited === usage[0].stored, `${usage[0].debited} are debited, ${usage[0].stored} stored`)
+  report.expect(usage[0].debited === usage[0].stored, `${usage[0].debited} are charged, ${usage[0].stored} stored`)
   return report
 }
 
-/** Asks until it is told what became of the batch. */
+/** Retries until the outcome of the batch is known. */
 async function insist(stage: Stage, url: string, n: number): Promise<Final> {
   for (;;) {
     const answer = await ask(stage, url, n).catch(() => null)
@@ -81,7 +81,7 @@ async function insist(stage: Stage, url: string, n: number): Promise<Final> {
   }
 }
 
-/** Null: to be asked again. */
+/** Null: retry. */
 async function ask({ account }: Stage, url: string, n: number): Promise<Final | null> {
   const emails = Array.from({ length: SIZE }, (_, i) => ({
     ...{

@@ -6,7 +6,7 @@ import { addContacts, figuresOf, type QueuedCampaign } from '#test/support/campa
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** `kills` are of workers. `cancel_at`: percent of the recipients that got it by then. */
+/** `kills` are kills of workers. `cancel_at`: percent of the recipients that have got the email by then. */
 type Options = {
   recipients: number
   kills: number
@@ -17,16 +17,16 @@ type Options = {
   behaviour?: string
 }
 
-/** After a commit, claims that began before it have ended. */
+/** Time after a commit in which claims that began before it end. */
 const CLAIMS_MS = 300
-/** People who unsubscribe after each kill. */
+/** Contacts who unsubscribe after each kill. */
 const LEAVERS = 20
 const PATIENCE_MS = 300_000
 
 /**
- * Rows M4 and M5: workers and Postgres die again and again while a campaign is sent, people unsubscribe, and it is paused,
- * resumed and near its end canceled, by a web process that dies too. Each recipient has one outcome; nobody gets it twice,
- * after they unsubscribed, or after the cancel.
+ * Workers and Postgres are killed again and again while a campaign is sent, contacts unsubscribe, and it is paused, resumed and
+ * finally canceled through a web process that is killed too. Each recipient has one outcome; nobody gets the email twice, after
+ * unsubscribing, or after the cancel.
  */
 export async function killCampaigns(stage: Stage, options: Options, postgres?: Postgres): Promise<Report> {
   const { recipients, kills, crashes, web_kills, connections, cancel_at, behaviour = 'slow250-60' } = options
@@ -77,7 +77,7 @@ async function judge(stage: Stage, campaign: QueuedCampaign, sink: SinkProcess, 
   const { suppressed = 0, canceled = 0, in_doubt = 0 } = figures
   const all = excluded + delivered + bounced + failed + suppressed + canceled + in_doubt
   report.note({ figures })
-  report.expect(recipients === all, `${all} of ${recipients} recipients have an outcome`)
+  report.expect(recipients === all, `${all} of ${recipients} recipients had an outcome`)
   const { rows } = await stage.pool.pg.query(
     `SELECT (SELECT count(*) FROM campaign_recipients WHERE campaign_id = $1)::int AS recipients,
       (SELECT count(*) FROM campaign_recipients WHERE campaign_id = $1 AND state = 'p')::int AS pending,
@@ -88,19 +88,19 @@ async function judge(stage: Stage, campaign: QueuedCampaign, sink: SinkProcess, 
     [campaign.campaign_id, campaign.account_id],
   )
   const stored = { recipients, pending: 0, delivered, in_doubt, twice: 0, campaigns: 1 }
-  report.expect(JSON.stringify(rows[0]) === JSON.stringify(stored), `the rows say ${JSON.stringify(rows[0])}`)
+  report.expect(JSON.stringify(rows[0]) === JSON.stringify(stored), `the rows are ${JSON.stringify(rows[0])}`)
   const reached = sink.ledger.read().map(({ rcpt }) => rcpt)
   const distinct = new Set(reached)
   report.expect(reached.length === distinct.size, `${reached.length - distinct.size} got it twice`)
   report.expect(
     distinct.size >= delivered && distinct.size <= delivered + in_doubt,
-    `${distinct.size} got it, ${delivered} are delivered`,
+    `${distinct.size} got it, but ${delivered} are delivered`,
   )
   const mailed = [...left].filter(address => distinct.has(address))
   report.expect(mailed.length === 0, `${mailed} got it after they had unsubscribed`)
 }
 
-/** Unsubscribes some whose email is not stored or not claimed; returns those for whom that still held once it counted. */
+/** Unsubscribes some contacts whose email is not stored or not claimed; returns those for whom this was still true afterwards. */
 async function unsubscribe({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<string[]> {
   const { rows: chosen } = await retried(() =>
     pool.pg.query<{ id: string }>(
@@ -130,7 +130,7 @@ async function pauseAndResume(stage: Stage, campaign: QueuedCampaign, caller: Ca
   await caller.change(campaign_id, 'resume', 'queued')
 }
 
-/** Returns how many were claimed after the answer to what stops the campaign. */
+/** Returns how many were claimed after the response to the request that stops the campaign. */
 async function countClaimsAfter(stage: Stage, campaign: QueuedCampaign, stop: () => Promise<void>): Promise<number> {
   await stop()
   const before = await countClaims(stage, campaign)

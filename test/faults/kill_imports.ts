@@ -5,21 +5,21 @@ import type { Stage } from '#test/faults/support/stage.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** `crashes`: of the kills, how many end Postgres in place of the worker. `pause_ms`: of a writer after each answer. */
+/** `crashes`: how many of the kills end Postgres instead of the worker. `pause_ms`: of a writer after each response. */
 type Options = { rows: number; kills: number; crashes: number; writers: number; pause_ms: number }
 type Import = { id: string; status: string; counts: Record<string, number>; errors: { row: number; line: number }[] }
 
 const IMPORTS = 2
-/** Every so many rows one is wrong, and one repeats an address. */
+/** One in this many rows is invalid, and one repeats an address. */
 const WRONG = 100
 const REPEATED = 90
 
-/** So long an import may be without a worker. */
+/** The longest time an import may be without a worker. */
 const TAKEN_OVER_MS = 60_000
 
 /**
- * Rows M1 and M2: the worker is killed again and again while two files are imported and others write contacts, and now and
- * then Postgres crashes, which loses the staged rows. Each file is merged once, all of it, and nobody is told what is not so.
+ * The worker is killed again and again while two files are imported and others write contacts; sometimes Postgres crashes, which
+ * loses the staged rows. Each file is merged completely and once, and no response claims what is not stored.
  */
 export async function killImports(stage: Stage, postgres: Postgres, options: Options): Promise<Report> {
   const { rows, kills, crashes, writers, pause_ms } = options
@@ -57,7 +57,7 @@ export async function killImports(stage: Stage, postgres: Postgres, options: Opt
     }
     return Promise.all(ids.map(id => finish(stage, url, id)))
   }
-  // Writers end before the processes that they ask do, whatever happens.
+  // Writers end before the processes they call, whatever happens.
   const ended = await killAll().finally(() => {
     end.abort()
     return writing
@@ -68,11 +68,11 @@ export async function killImports(stage: Stage, postgres: Postgres, options: Opt
   for (const [n, { status, counts, errors }] of ended.entries()) {
     const { total = 0, created = 0, updated = 0, skipped = 0, failed = 0 } = counts
     report.expect(status === 'completed' && total === rows, `import ${n} is ${status} with ${total} of ${rows} rows`)
-    report.expect(created + updated + skipped + failed === total, `${JSON.stringify(counts)} add up`)
+    report.expect(created + updated + skipped + failed === total, `${JSON.stringify(counts)} do not add up`)
     report.expect(failed === Math.floor(rows / WRONG), `${failed} rows of import ${n} failed`)
     report.expect(
       errors.every(({ row, line }) => line === row + 1),
-      `the errors of import ${n} name their lines`,
+      `errors of import ${n} have wrong lines`,
     )
     const { rows: stored } = await stage.pool.pg.query(
       `SELECT count(*)::int AS n FROM contacts WHERE email LIKE 'person%@file' || $1 || '.com'`,
@@ -81,11 +81,11 @@ export async function killImports(stage: Stage, postgres: Postgres, options: Opt
     report.expect(stored[0].n === created + updated && updated === 0, `${stored[0].n} contacts, ${created} created`)
   }
   await checkDatabase(stage, report)
-  // While Postgres is away they are told to come back (500 with `retry-after`).
+  // While Postgres is down they get a 500 with `retry-after`.
   const allowed =
     crashes > 0 ? /^(?:20[01]|503 contacts_busy|500 internal_server_error)$/ : /^(?:20[01]|503 contacts_busy)$/
   const others = Object.keys(answers).filter(name => !allowed.test(name))
-  report.expect(others.length === 0, `writers were told ${others}`)
+  report.expect(others.length === 0, `writers got ${others}`)
   return report
 }
 
@@ -104,7 +104,7 @@ function fileOf(rows: number, n: number): string {
   return `email,first_name,unsubscribed\n${lines.join('\n')}\n`
 }
 
-/** Waits until a worker that is still alive is at an import; false if none is left. Leases of those killed are `victims`. */
+/** Waits until a living worker has an import; returns false if none is left. The killed workers had the leases `victims`. */
 async function isUnderWay({ pool }: Stage, victims: Set<string>): Promise<boolean> {
   for (;;) {
     const { rows } = await pool.pg.query<{ lease_owner: string | null; is_leased: boolean }>(
@@ -120,7 +120,7 @@ async function isUnderWay({ pool }: Stage, victims: Set<string>): Promise<boolea
   }
 }
 
-/** Waits until slices of each import were merged, if that is still to come. */
+/** Waits until slices of each import were merged, unless that has happened. */
 async function mergeBegins(stage: Stage): Promise<void> {
   const isMerging = async () => !/staging/.test(await phaseOf(stage))
   await waitUntil(isMerging, 'all imports are being merged', 2 * TAKEN_OVER_MS)
@@ -160,7 +160,7 @@ async function finish(stage: Stage, url: string, id: string): Promise<Import> {
   }
 }
 
-/** Writes a single contact, and now and then a batch. Returns the status of the answer, with the name of its error. */
+/** Writes a single contact, sometimes a batch. Returns the status of the response with the name of its error. */
 async function writeContacts(stage: Stage, url: string, n: number, turn: number): Promise<string> {
   const contact = { email: `writer${n}-${turn % 20}@others.com`, first_name: `Turn ${turn}` }
   const isBatch = turn % 10 === 9

@@ -8,19 +8,19 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type How = 'immediate stop' | 'kill -9 of all'
 
-/** `hows` take turns. */
+/** `hows` are used in turn. */
 type Options = { crashes: number; emails: number; connections: number; hows: How[] }
 
 const AWAY_MS = 500
 const BACK_MS = 10_000
 
-/** For as many requests as a campaign by hand may ask for. */
+/** Enough for as many requests as one may ask for on the command line. */
 const PATIENCE_MS = 600_000
 
 /**
- * Rows 10 and 11: Postgres crashes again and again while emails are accepted and sent. What was answered is stored, each
- * request is all or nothing, and everything goes on by itself: the web process lives through it, a worker that gives up
- * is replaced by its supervisor.
+ * Postgres crashes again and again while emails are accepted and sent. What was acknowledged is stored, each request is stored
+ * completely or not at all, and everything resumes by itself: the web process survives, and a worker that gives up is
+ * restarted by its supervisor.
  */
 export async function crashPostgres(stage: Stage, postgres: Postgres, options: Options): Promise<Report> {
   const { crashes, emails, connections, hows } = options
@@ -57,10 +57,10 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
     settled_after_s: settled,
     worker_exits: exits.map(({ code }) => code),
   })
-  report.expect(delivered === load.ids.size, `${delivered} of ${load.ids.size} are delivered`)
-  report.expect(Math.max(...back) < BACK_MS, 'requests are accepted again soon after Postgres is back')
-  report.expect(web.child.exit?.code === 0, `the web process lives through it: ${web.child.lines.slice(-3)}`)
-  report.expect(!exits.some(({ code }) => code === 0), 'a worker that gives up never ends with 0')
+  report.expect(delivered === load.ids.size, `${delivered} of ${load.ids.size} were delivered`)
+  report.expect(Math.max(...back) < BACK_MS, 'requests were not accepted soon after Postgres was back')
+  report.expect(web.child.exit?.code === 0, `the web process did not survive: ${web.child.lines.slice(-3)}`)
+  report.expect(!exits.some(({ code }) => code === 0), 'a worker that gave up exited with 0')
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
   await report.consult(stage, { sent: sink.ledger.read(), answered: [...load.ids.values()].flatMap(ids => [...ids]) })
   return report
@@ -74,7 +74,7 @@ function reaches({ accepted }: Load, count: number): Promise<unknown> {
   )
 }
 
-/** What was put off is due at once, again and again until nothing is left. */
+/** Makes deferred deliveries due, again and again until nothing is left. */
 async function settle(stage: Stage): Promise<number> {
   const soon = setInterval(() => makeAllDue(stage).catch(() => {}), 2_000)
   return waitForNone(stage, ['queued', 'sending', 'in_doubt'], 120_000).finally(() => clearInterval(soon))

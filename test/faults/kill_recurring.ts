@@ -7,19 +7,19 @@ import { addContacts, type QueuedCampaign } from '#test/support/campaigns.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** `recipients`: of the first run. `kills`: of workers per run. */
+/** `recipients`: of the first run. `kills`: of workers, per run. */
 type Options = { runs: number; recipients: number; kills: number; web_kills: number }
 
-/** So many contacts unsubscribe before a run, and as many others join; more join while it goes on. */
+/** Before each run this many contacts unsubscribe and as many others join; more join during the run. */
 const SHARE = 0.05
-/** Part of a run that still has to be sent when the first of the workers dies. */
+/** The part of a run that is still to be sent when the first worker is killed. */
 const LEFT = 0.1
 const KILLED_WITHIN_MS = 400
 const PATIENCE_MS = 120_000
 
 /**
- * Rows M4 and M8: workers die while each run of a campaign that recurs begins and ends, and people come and go meanwhile. Every
- * run takes place once, and goes to those who were subscribed when it began, each once.
+ * Workers are killed while each run of a recurring campaign begins and ends, and contacts join and leave meanwhile. Every run
+ * takes place once and goes to those who were subscribed when it began, once each.
  */
 export async function killRecurring(stage: Stage, options: Options): Promise<Report> {
   const { runs, recipients, kills, web_kills } = options
@@ -60,7 +60,7 @@ const UNFINISHED = `(
   (SELECT count(*) FROM campaign_recipients r WHERE r.campaign_id = u.campaign_id AND r.run = u.run AND r.state = 'p')
   + (SELECT count(*) FROM deliveries d WHERE d.campaign_id = u.campaign_id AND d.state IN ('queued', 'sending')))`
 
-/** Waits until so many runs have begun, and the newest one is as a condition says. */
+/** Waits until this many runs have begun and the newest one meets a condition. */
 async function runIs({ pool }: Stage, { campaign_id }: QueuedCampaign, run: number, condition: string): Promise<void> {
   const query = `SELECT FROM campaign_runs u WHERE campaign_id = $1 AND run = $2 AND ${condition}`
   const isSo = async () => (await pool.pg.query(query, [campaign_id, run])).rowCount === 1
@@ -96,7 +96,7 @@ class People {
     )
   }
 
-  /** Ids, in order. */
+  /** The ids, sorted. */
   async subscribed(): Promise<string[]> {
     const query = 'SELECT id FROM contacts WHERE account_id = $1 AND NOT unsubscribed ORDER BY id'
     const { rows } = await this.#stage.pool.pg.query(query, [this.#stage.account.id])
@@ -135,7 +135,7 @@ async function judge(
       JSON.stringify(run) === JSON.stringify(right),
       `a run is ${JSON.stringify(run)}, not ${JSON.stringify(right)}`,
     )
-    report.expect(String(recipients) === String(people), `run ${n + 1} went to others than were subscribed`)
+    report.expect(String(recipients) === String(people), `run ${n + 1} did not go to exactly the subscribed contacts`)
   }
   const { rows } = await pool.pg.query(
     `SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered, count(*) FILTER (WHERE state = 'in_doubt')::int AS in_doubt,
@@ -149,7 +149,7 @@ async function judge(
   report.expect(sink.ledger.duplicates() === 0, `${sink.ledger.duplicates()} arrived twice`)
   report.expect(
     arrived >= delivered && arrived <= delivered + in_doubt,
-    `${arrived} arrived, ${delivered} are delivered`,
+    `${arrived} arrived, but ${delivered} are delivered`,
   )
 }
 

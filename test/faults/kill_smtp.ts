@@ -8,8 +8,8 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 const nobody = { teardown() {} }
 
 /**
- * Row 43: the process that receives mail is killed while many send. Whoever was told 250 finds the message stored, and who
- * was not sends it again, until that is told: each message is there once, with a job that reads it.
+ * The process that receives mail is killed while many clients send. A message acknowledged with 250 is stored; the others are
+ * sent again until they are acknowledged. Each message is stored once, with a job that parses it.
  */
 export async function killSmtp(stage: Stage, options: { runs: number; senders: number }): Promise<Report> {
   const report = new Report()
@@ -24,7 +24,7 @@ export async function killSmtp(stage: Stage, options: { runs: number; senders: n
   })
   await smtp.child.says(/mail is received/)
 
-  const told = new Map<string, number>() // how often each was sent, until it was accepted
+  const told = new Map<string, number>() // how often each was sent until it was accepted
   let isOver = false
   const sender = async (n: number) => {
     let client: SmtpClient | null = null
@@ -65,9 +65,9 @@ export async function killSmtp(stage: Stage, options: { runs: number; senders: n
   const twice = [...stored.values()].filter(copies => copies.length > 1)
   report.note({ kills: options.runs, messages: told.size, stored: rows.length, jobs: jobs.rows.length })
   report.note({ sent_again: [...told.values()].filter(tries => tries > 1).length })
-  report.expect(lost.length === 0, `${lost.length} were answered 250 and are not stored, such as ${lost[0]}`)
+  report.expect(lost.length === 0, `${lost.length} were acknowledged but not stored, such as ${lost[0]}`)
   report.expect(twice.length === 0, `${twice.length} are stored twice, such as ${twice[0]?.[0].recipient}`)
-  report.expect(rows.length === told.size, `${rows.length} are stored of ${told.size}`)
+  report.expect(rows.length === told.size, `${rows.length} of ${told.size} are stored`)
   report.expect(
     rows.every(row => queued.has(row.id)),
     'some have no job',

@@ -11,18 +11,18 @@ import {
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** Pause of each visitor: more hits than Postgres can record would wait longer. */
+/** The pause of each visitor: with more hits than Postgres can record they would wait longer. */
 const PAUSE_MS = 20
 
-/** A request that was answered, known by its User-Agent. */
+/** A request that got a response, identified by its User-Agent. */
 type Visit = { user_agent: string; answered_at: number }
 
-/** `most_ms`: what was answered longer ago must be recorded. A statement or two take long on a busy machine. */
+/** `most_ms`: hits acknowledged longer ago must be recorded. A few statements take long on a busy machine. */
 type Options = { kills: number; emails: number; visitors: number; most_ms: number }
 
 /**
- * Row M13: a web process is killed while recipients open and click. What was answered shortly before is lost, nothing else;
- * and all figures are those of the hits that are recorded.
+ * A web process is killed while recipients open and click. Only hits acknowledged shortly before are lost, and all figures equal
+ * those of the recorded hits.
  */
 export async function killTracking(stage: Stage, { kills, emails, visitors, most_ms }: Options): Promise<Report> {
   const report = new Report()
@@ -42,9 +42,9 @@ export async function killTracking(stage: Stage, { kills, emails, visitors, most
     answered += visits.length
     lost += ages.length
     oldest = Math.max(oldest, ...ages)
-    report.expect(ages.length < visits.length, `kill ${n}: something is recorded of ${visits.length} visits`)
+    report.expect(ages.length < visits.length, `kill ${n}: none of ${visits.length} visits is recorded`)
   }
-  report.expect(oldest <= most_ms, `what was lost was answered ${oldest} ms before, at most`)
+  report.expect(oldest <= most_ms, `a lost hit was acknowledged ${oldest} ms before the kill`)
   report.note({
     kills,
     answered,
@@ -94,7 +94,7 @@ async function readUserAgents({ pool }: Stage): Promise<Set<string>> {
   return new Set(rows.map(row => row.user_agent))
 }
 
-/** Figures of the campaign and of its recipients beside those counted anew. */
+/** Compares figures of the campaign and its recipients with those counted from the hits. */
 async function compareFigures(stage: Stage, campaign: TrackedCampaign, report: Report): Promise<void> {
   const { rows } = await stage.pool.pg.query(
     `WITH hits AS (
@@ -112,9 +112,9 @@ async function compareFigures(stage: Stage, campaign: TrackedCampaign, report: R
   const { wrong, ...counted } = rows[0]
   const figures: Record<string, number> = await readFigures(stage, campaign)
   for (const [name, count] of Object.entries(counted)) {
-    report.expect((figures[name] ?? 0) === count, `${name} is ${figures[name]}, and ${count} by the hits`)
+    report.expect((figures[name] ?? 0) === count, `${name} is ${figures[name]}, but there are ${count} hits`)
   }
-  report.expect(wrong === 0, `${wrong} recipients have other figures than their hits`)
+  report.expect(wrong === 0, `${wrong} recipients have figures that differ from their hits`)
 }
 
 /** node test/faults/kill_tracking.ts [--kills 20] [--emails 500] [--visitors 16] [--most_ms 250] */

@@ -6,13 +6,13 @@ import type { Stage } from '#test/faults/support/stage.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** When the process is killed: before Postgres has the statement, while it is at it, or with the answer on its way. */
+/** When the process is killed: before Postgres gets the statement, while it executes it, or when it replies. */
 const MOMENTS = ['before', 'during', 'after'] as const
 type Moment = (typeof MOMENTS)[number]
 
 /**
- * Row 5: a web process is killed around the commit of a request. The caller, who was told nothing, tries again with its
- * key at another process, and whatever had become of the first try there is one email and one id.
+ * A web process is killed around the commit of a request. The caller got no response and retries with the same key at another
+ * process; whatever became of the first attempt, there is one email and one id.
  */
 export async function killWeb(stage: Stage, { runs }: { runs: number }): Promise<Report> {
   const report = new Report()
@@ -28,12 +28,12 @@ export async function killWeb(stage: Stage, { runs }: { runs: number }): Promise
     const answers = await load.send([other.url], n)
     longest = Math.max(longest, performance.now() - start)
     if (stored && load.ids.get(n)?.has(stored)) counts.replayed++
-    report.expect(moment !== 'after' || stored !== null, `run ${n}: the first try was committed`)
-    report.expect(moment !== 'before' || stored === null, `run ${n}: the first try was not committed`)
-    report.expect(answers.length <= 3, `run ${n}: answered after ${answers.map(answer => answer.status)}`)
+    report.expect(moment !== 'after' || stored !== null, `run ${n}: the first try was not committed`)
+    report.expect(moment !== 'before' || stored === null, `run ${n}: the first try was committed`)
+    report.expect(answers.length <= 3, `run ${n}: it took the responses ${answers.map(answer => answer.status)}`)
   }
   await load.stop()
-  // What was accepted is sent as well: without a worker it would lie, which the oracle takes for a fault.
+  // The emails must be sent too: without a worker they would wait, which the oracle reports as a fault.
   const worker = stage.supervise('test/faults/support/worker.ts', { LOG_LEVEL: 'error' })
   await waitForNone(stage, ['queued', 'sending'])
   await worker.stop()
@@ -44,7 +44,7 @@ export async function killWeb(stage: Stage, { runs }: { runs: number }): Promise
   return report
 }
 
-/** Answers the id under which the email is stored when the process is dead and Postgres has finished, or null. */
+/** Returns the id of the stored email once the process is dead and Postgres has finished, or null. */
 async function killAround(stage: Stage, load: Load, moment: Moment, n: number): Promise<string | null> {
   const proxy = await startPgProxy(stage.url)
   const web = await stage.startWeb({ DATABASE_URL: proxy.url, LOG_LEVEL: 'info' })
@@ -57,14 +57,14 @@ async function killAround(stage: Stage, load: Load, moment: Moment, n: number): 
   return rows[0]?.id ?? null
 }
 
-/** What Postgres is told, or answers, gets lost, and so would the question whether it was stored. */
+/** Loses the statement or its reply, and the query whether it was stored. */
 async function killAtCut(proxy: PgProxy, moment: 'before' | 'after', kill: () => void): Promise<void> {
   await (moment === 'before' ? proxy.cutRequest('accept_emails') : proxy.cutReply('accept_emails'))
   proxy.blackhole(true)
   kill()
 }
 
-/** The statement waits in the middle, for a lock; Postgres finishes it although nobody is there to hear. */
+/** Makes the statement wait for a lock; Postgres finishes it although the client is gone. */
 async function killWhileLocked(stage: Stage, kill: () => void, post: () => Promise<unknown>): Promise<void> {
   const holder = new pg.Client({ connectionString: stage.url })
   await holder.connect()
@@ -95,7 +95,7 @@ async function find(stage: Stage, condition: string): Promise<boolean> {
   return rowCount !== 0
 }
 
-/** node test/faults/kill_web.ts [--runs 50], each at three moments. */
+/** node test/faults/kill_web.ts [--runs 50]: each at three moments. */
 if (import.meta.main) {
   const options = readOptions({ runs: 15 })
   await runCampaign('kill -9 of a web process around a commit', stage => killWeb(stage, options))

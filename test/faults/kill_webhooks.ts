@@ -11,8 +11,8 @@ const AWAY_MS = 500
 type Kills = { emails: number; kills: number }
 
 /**
- * Row 38: a worker is killed again and again while it sends emails and tells webhooks of them. Each is told everything,
- * what it is told again is the same, byte for byte, and it is never asked by more than two requests at once.
+ * A worker is killed again and again while it sends emails and calls webhooks. Each webhook gets every event, a repeated event has
+ * the same bytes, and there are at most two concurrent requests to it.
  */
 export async function killWebhooks(stage: Stage, { emails, kills }: Kills): Promise<Report> {
   const report = new Report()
@@ -41,7 +41,7 @@ export async function killWebhooks(stage: Stage, { emails, kills }: Kills): Prom
 
 type Crashes = { emails: number; crashes: number }
 
-/** Postgres crashes while webhooks are told: what it was is written down once it is back, and counted once. */
+/** Postgres crashes while webhooks are called: results are stored once it is back, and counted once. */
 async function crashUnderWebhooks(stage: Stage, postgres: Postgres, { emails, crashes }: Crashes): Promise<Report> {
   const report = new Report()
   const hook = await new HookLedger().listen()
@@ -67,7 +67,7 @@ async function crashUnderWebhooks(stage: Stage, postgres: Postgres, { emails, cr
   }
 }
 
-/** Emails in doubt are due at once. */
+/** Makes emails in doubt due at once. */
 async function settle(stage: Stage): Promise<number> {
   const soon = setInterval(() => makeAllDue(stage).catch(() => {}), 1_000)
   return waitForEvents(stage).finally(() => clearInterval(soon))
@@ -76,8 +76,8 @@ async function settle(stage: Stage): Promise<number> {
 /** node test/faults/kill_webhooks.ts [--emails 3000] [--kills 20] [--crashes 6] */
 if (import.meta.main) {
   const { emails, kills, crashes } = readOptions({ emails: 3_000, kills: 20, crashes: 6 })
-  await runCampaign('kill -9 of a worker while it tells webhooks', stage => killWebhooks(stage, { emails, kills }))
-  await runCampaign('Postgres crashes while webhooks are told', (stage, postgres) =>
+  await runCampaign('kill -9 of a worker while it calls webhooks', stage => killWebhooks(stage, { emails, kills }))
+  await runCampaign('Postgres crashes while webhooks are called', (stage, postgres) =>
     crashUnderWebhooks(stage, postgres, { emails, crashes }),
   )
 }

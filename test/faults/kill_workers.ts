@@ -6,8 +6,8 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 type Options = { emails: number; kills: number; connections: number; behaviours: string[]; isDirect?: boolean }
 
 /**
- * Row 17: a worker is killed again and again in the middle of sending. No email is lost, and only what was recorded as
- * in doubt may arrive twice, as the same message.
+ * A worker is killed again and again while it sends. No email is lost, and only those recorded as in doubt may arrive twice, as
+ * the same message.
  */
 export async function killWorkers(stage: Stage, options: Options): Promise<Report> {
   const sink = await stage.startSink()
@@ -50,15 +50,15 @@ async function sendAndKill(
   const duplicates = sink.ledger.duplicates()
   report.note({ emails, kills, connections, in_doubt_by_kill: in_doubt, ever_in_doubt, duplicates })
   report.note({ in_doubt_after_last: doubted.in_doubt ?? 0, settled_after_s: taken_over, resent_after_s: resent })
-  report.expect(delivered === emails, `${delivered} of ${emails} are delivered`)
-  report.expect(new Set(sink.ledger.read().map(entry => entry.rcpt)).size === emails, 'every recipient got it')
-  report.expect(duplicates <= ever_in_doubt, 'no more duplicates than were in doubt')
-  report.expect(Math.max(...in_doubt) <= connections, 'a kill leaves no more in doubt than there are connections')
+  report.expect(delivered === emails, `${delivered} of ${emails} were delivered`)
+  report.expect(new Set(sink.ledger.read().map(entry => entry.rcpt)).size === emails, 'not every recipient got it')
+  report.expect(duplicates <= ever_in_doubt, 'there are more duplicates than emails in doubt')
+  report.expect(Math.max(...in_doubt) <= connections, 'a kill left more emails in doubt than there are connections')
   await report.consult(stage, { sent: sink.ledger.read() })
   return report
 }
 
-/** The environment of a worker to which the sink is the server of every destination. */
+/** The environment of a worker that sends everything to the sink. */
 async function publishSink(url: string) {
   const { hostname, port } = new URL(url)
   const ends: (() => unknown)[] = []

@@ -10,12 +10,12 @@ import type { Report } from './campaign.ts'
 
 export const MEGABYTE = 1024 * 1024
 
-/** A multiple of 3: the base64 of its pieces is that of the whole. */
+/** A multiple of 3, so that the base64 of the pieces is that of the whole. */
 const PIECE = 3 * 64 * 1024
 const PATTERN = randomBytes(PIECE)
 const SETTLE_MS = 300_000
 
-/** What it took of a process: before, and at the most. Bytes. */
+/** The memory of a process before and at its peak, in bytes. */
 export type Memory = { before: number; peak: number }
 
 export type LargeFigures = {
@@ -29,8 +29,8 @@ export type LargeFigures = {
 type Processes = { url: string; web: Child; worker: Child; sink: SinkProcess }
 
 /**
- * Posts emails with files of these sizes at the same moment, and waits until all are sent. Whether what arrives is what
- * was posted goes to the report.
+ * Posts emails with files of these sizes at the same moment and waits until all are sent. Differences between the files posted
+ * and received are reported.
  */
 export async function sendLargeEmails(
   stage: Stage,
@@ -65,7 +65,7 @@ function measure(child: Child): () => Memory {
   return () => ({ before, peak: child.memory('VmHWM') })
 }
 
-/** Answers the hashes of the files. */
+/** Returns the hashes of the files. */
 async function postUntilAccepted(
   stage: Stage,
   url: string,
@@ -81,7 +81,7 @@ async function postUntilAccepted(
   }
 }
 
-/** As it is made, piece by piece: many of them at once are not to be in memory here. */
+/** Generates the body piece by piece, so that many of them at once do not fill the memory of this process. */
 async function post(stage: Stage, url: string, n: number, sizes: number[]) {
   const hashes: string[] = []
   const [before, after] = JSON.stringify({ ...email(stage, n), attachments: ['?'] }).split('"?"') as [string, string]
@@ -118,7 +118,7 @@ async function post(stage: Stage, url: string, n: number, sizes: number[]) {
   return { status: answer.statusCode, hashes }
 }
 
-/** Of every serial others, and always the same. */
+/** Pseudorandom bytes that depend only on the serial number. */
 function* piecesOf(serial: number, size: number): Iterable<Buffer> {
   for (let start = 0; start < size; start += PIECE) {
     const piece = Buffer.from(PATTERN.subarray(0, Math.min(PIECE, size - start)))

@@ -9,8 +9,8 @@ type Options = { jobs: number; kills: number }
 const FREED_MS = 15_000
 
 /**
- * Row 30: a worker is killed while it holds jobs, some of a named queue. graphile-worker would keep them locked for four
- * hours; another worker frees them as soon as the heartbeat of the dead one is old.
+ * A worker is killed while it holds jobs, some of a named queue. graphile-worker would keep them locked for four hours; another
+ * worker unlocks them as soon as the heartbeat of the dead one is old.
  */
 export async function killWithJobs(stage: Stage, { jobs, kills }: Options): Promise<Report> {
   const report = new Report()
@@ -43,13 +43,13 @@ export async function killWithJobs(stage: Stage, { jobs, kills }: Options): Prom
   }
   const { delivered } = await countStates(stage)
   report.note({ jobs: jobs * kills, kills, locked_at_kill: locked, freed_after_ms: freed_after })
-  report.expect(Math.min(...locked) > 0, 'jobs were locked when it was killed')
-  report.expect(delivered === jobs * kills, `${delivered} of ${jobs * kills} are delivered`)
+  report.expect(Math.min(...locked) > 0, 'no jobs were locked when a worker was killed')
+  report.expect(delivered === jobs * kills, `${delivered} of ${jobs * kills} were delivered`)
   await report.consult(stage, { sent: sink.ledger.read() })
   return report
 }
 
-/** About the newest emails, every other one in a queue by name. */
+/** Adds jobs for the newest emails, every other one in a named queue. */
 export async function addJobs(stage: Stage, limit: number): Promise<void> {
   await stage.pool.pg.query(
     `SELECT graphile_worker.add_job('send_emails', json_build_object('email_ids', json_build_array(email_id)),
@@ -59,7 +59,7 @@ export async function addJobs(stage: Stage, limit: number): Promise<void> {
   )
 }
 
-/** Claims wait, so that jobs last. Answers how to let them go on. */
+/** Makes claims wait, so that jobs last. Returns a function that lets them continue. */
 export async function holdTable(stage: Stage): Promise<() => Promise<void>> {
   const holder = new pg.Client({ connectionString: stage.url })
   await holder.connect()
@@ -71,7 +71,7 @@ export async function holdTable(stage: Stage): Promise<() => Promise<void>> {
   }
 }
 
-/** Answers the pools that hold jobs, once there are any. */
+/** Returns the pools that hold jobs, once there are any. */
 export async function waitForLocks(stage: Stage): Promise<string[]> {
   const list = async () => {
     const { rows } = await stage.pool.pg.query<{ pool: string }>(

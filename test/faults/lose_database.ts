@@ -9,13 +9,13 @@ import { addJobs, holdTable, waitForLocks } from './locked_jobs.ts'
 
 type Options = { how: 'refuse' | 'blackhole'; isAsked: boolean; emails: number; jobs: number }
 
-/** Beyond the drain: statements that are under way, one more try of each result, and what is left open. */
+/** Time beyond the drain: for running statements, one more attempt for each result, and open connections. */
 const BEYOND_DRAIN_MS = 60_000
 
 /**
- * Row 30: Postgres goes away under a worker whose jobs run and which is owed replies, and does not come back. The job
- * queue gives up: the process keeps its results for as long as a stop may take and then ends with 1, never with 0, never
- * not at all. Without `emails` it holds no results. `isAsked`: it is asked to stop meanwhile, which must end it as well.
+ * Postgres goes away for good while a worker executes jobs and waits for replies. The job queue gives up; the process keeps its
+ * results for as long as a stop may take and then exits with 1, never with 0, and never hangs. Without `emails` it has no
+ * results. `isAsked`: it gets SIGTERM meanwhile, which must end it too.
  */
 export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }: Options): Promise<Report> {
   const report = new Report()
@@ -40,8 +40,8 @@ export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }:
     if (isAsked) worker.kill('SIGTERM')
     const exit = await Promise.race([worker.ended, sleep(FAULT_TIMES.drain_ms + BEYOND_DRAIN_MS, null, { ref: false })])
     report.note({ how, isAsked, exit, ended_after_ms: Math.round(performance.now() - start) })
-    report.expect(exit !== null, 'it ends')
-    report.expect(isAsked || exit?.code === 1, `it ended with ${JSON.stringify(exit)}`)
+    report.expect(exit !== null, 'the worker did not end')
+    report.expect(isAsked || exit?.code === 1, `the worker ended with ${JSON.stringify(exit)}`)
   } finally {
     worker.kill('SIGKILL')
     await proxy.close()
@@ -51,7 +51,7 @@ export async function loseDatabase(stage: Stage, { how, isAsked, emails, jobs }:
   return report
 }
 
-/** With a database another worker finishes what is left. */
+/** Once there is a database again, another worker finishes what is left. */
 async function takeOver(stage: Stage, report: Report, environment: Record<string, string>, emails: number) {
   const heir = stage.start('test/faults/support/worker.ts', environment)
   await sleep(FAULT_TIMES.lease_seconds * 1_000)
@@ -61,7 +61,7 @@ async function takeOver(stage: Stage, report: Report, environment: Record<string
   await heir.stop()
   const { delivered, ever_in_doubt = 0 } = await countStates(stage)
   report.note({ emails, delivered, ever_in_doubt })
-  report.expect(delivered === emails, `${delivered} of ${emails} are delivered`)
+  report.expect(delivered === emails, `${delivered} of ${emails} were delivered`)
 }
 
 /** node test/faults/lose_database.ts */

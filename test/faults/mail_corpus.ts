@@ -9,8 +9,8 @@ import { startSmtp } from '#workers/smtp.ts'
 const PORT = 4186
 
 /**
- * Row 51 of the fault table: messages as they are in the world, whole and damaged, come in by SMTP. Each is stored, its
- * raw message is the same bytes, and every answer of the API about it is 200.
+ * Messages as they occur in the world, valid and damaged, arrive by SMTP. Each is stored, its raw message has the same bytes, and
+ * every response of the API about it is 200.
  *
  *     node test/faults/mail_corpus.ts [messages] [seed]
  */
@@ -26,7 +26,7 @@ async function main(): Promise<void> {
     const faults: string[] = []
     const states: Record<string, number> = {}
     for (const [n, message] of all.entries()) {
-      // Of two that are alike, the second may be taken for the first that was sent again.
+      // The second of two equal messages may count as a repetition of the first.
       const raw = Buffer.concat([Buffer.from(`X-Serial: ${n}\r\n`), message])
       const fault = await bring(stage, client, to, raw, states)
       if (fault) faults.push(`${n}: ${fault}`)
@@ -52,7 +52,7 @@ async function openDomain({ pool }: Stage): Promise<string> {
   return `me@${rows[0].name}`
 }
 
-/** Answers what was wrong, or null. */
+/** Returns the fault, or null. */
 async function bring(
   stage: Stage,
   client: ReturnType<typeof createTransport>,
@@ -88,7 +88,7 @@ async function get({ key }: Stage, path: string): Promise<{ status: number; byte
   return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) }
 }
 
-/** Every end of a line the same, and one at the end, which SMTP needs. */
+/** Normalizes line ends and adds a last one, which SMTP requires. */
 function withCrlf(raw: Buffer): string {
   return `${raw.toString('latin1').replace(/\r\n|\r|\n/g, '\r\n')}\r\n`.replace(/(\r\n)+$/, '\r\n')
 }

@@ -6,14 +6,14 @@ import type { Stage } from '#test/faults/support/stage.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import { heavyBodies } from './heavy_bodies.ts'
 
-/** `mails`: with 999 empty attachments each; `uploads`: emails with a file of 25 MB; `rest_s`: how long a load is over. */
+/** `mails`: with 999 empty attachments each; `uploads`: emails with a file of 25 MB; `rest_s`: time to rest after each load. */
 type Options = { mails: number; lists: number; uploads: number; batches: number; rest_s: number; most_mb: number }
 
 const FILE_BYTES = 25 * MEGABYTE
 
 /**
- * Measures the memory that a web process takes under the loads that strangers and callers can put on it, and how much of
- * it remains when they are over.
+ * Measures the memory that a web process takes under loads that strangers and callers can cause, and how much of it remains
+ * afterwards.
  */
 async function memory(stage: Stage, options: Options): Promise<Report> {
   const report = new Report()
@@ -69,7 +69,7 @@ function post(ask: Ask, path: string, body: string): Promise<number> {
 async function request(stage: Stage, url: string, init: RequestInit): Promise<number> {
   const headers = { authorization: `Bearer ${stage.account.key}`, 'content-type': 'application/json' }
   const response = await fetch(url, { ...init, headers }).catch(error => {
-    // A body that is too long is refused before it is read, and the connection closed while it is still being sent.
+    // A body that is too long is refused before it is read, and the connection is closed during the upload.
     if (init.body && ['EPIPE', 'ECONNRESET'].includes(error.cause?.code)) return null
     throw error
   })
@@ -80,7 +80,7 @@ async function request(stage: Stage, url: string, init: RequestInit): Promise<nu
   return bytes
 }
 
-/** As they lie there when they are read. */
+/** The messages as stored when they are read. */
 async function receiveMails({ pool, account }: Stage, count: number): Promise<void> {
   await pool.pg.query(
     `WITH emails AS (
@@ -98,5 +98,5 @@ async function receiveMails({ pool, account }: Stage, count: number): Promise<vo
 
 if (import.meta.main) {
   const defaults = { mails: 100, lists: 10, uploads: 8, batches: 4, rest_s: 60, most_mb: 600 }
-  await runCampaign('What a web process takes of memory, and gives back', stage => memory(stage, readOptions(defaults)))
+  await runCampaign('memory that a web process takes and releases', stage => memory(stage, readOptions(defaults)))
 }

@@ -6,21 +6,21 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 import { askLoopDelay, TELLS_LOOP_DELAY } from './event_loop.ts'
 
 /**
- * `statement_ms`: what Postgres needs for a commit besides, as on a disk that is slow. `bytes`: of a text. `delay_ms`: how
- * late the turns of the event loop may come, which a machine with more to do than this delays as well.
+ * `statement_ms`: additional time of a commit, as on a slow disk. `bytes`: of a text. `delay_ms`: the limit for delays of the
+ * event loop, which other load on the machine increases too.
  */
 type Options = { connections: number; seconds: number; statement_ms: number; bytes: number; delay_ms: number }
 
 const TIMES_CAPACITY = 3
-/** Two full commits: one under way, one that waits. */
+/** Two full commits: one in progress, one waiting. */
 const CAPACITY_CONNECTIONS = 100
 const MEGABYTE = 1 << 20
 const MOST_MEMORY = 512 * MEGABYTE
-const MOST_WAIT = 15_000 // ms, half of what callers usually wait
+const MOST_WAIT = 15_000 // ms, half of the usual timeout of callers
 
 /**
- * Row 15: many more callers than one web process can serve. It answers slowly or refuses, and says when to come back; it
- * neither grows nor stalls, and what it has answered with 200 is sent.
+ * There are many more callers than one web process can serve. It is slow or refuses with a `retry-after`; it neither grows nor
+ * stalls, and what it has acknowledged with 200 is sent.
  */
 export async function overload(stage: Stage, options: Options): Promise<Report> {
   const { connections, seconds, statement_ms, bytes, delay_ms } = options
@@ -51,20 +51,20 @@ export async function overload(stage: Stage, options: Options): Promise<Report> 
   report.note({ connections, statement_ms, bytes, capacity, under_overload: under, afterwards: again })
   report.note({ refusals: load.refusals, peak_mb: Math.round(peak / MEGABYTE), event_loop_delay_ms: delay })
   report.note({ answered_with_200: load.ids.size, delivered, settled_after_s })
-  report.expect(web.child.exit?.code === 0, `the web process lives: ${web.child.lines.slice(-3)}`)
+  report.expect(web.child.exit?.code === 0, `the web process did not survive: ${web.child.lines.slice(-3)}`)
   report.expect(peak < MOST_MEMORY, `${peak} bytes of memory`)
-  report.expect(delay.p99 < delay_ms, `the event loop was held up: ${JSON.stringify(delay)}`)
-  report.expect(under.longest_ms < MOST_WAIT, `an answer took ${under.longest_ms} ms`)
-  report.expect(again.refused === 0 && again.served_per_s > capacity.served_per_s / 3, 'afterwards all is as before')
+  report.expect(delay.p99 < delay_ms, `the event loop was delayed: ${JSON.stringify(delay)}`)
+  report.expect(under.longest_ms < MOST_WAIT, `a response took ${under.longest_ms} ms`)
+  report.expect(again.refused === 0 && again.served_per_s > capacity.served_per_s / 3, 'afterwards it was still slow')
   const strange = Object.keys({ ...load.tally, ...load.refusals }).filter(name => !KNOWN.test(name))
-  report.expect(strange.length === 0, `answered with ${strange}`)
-  report.expect(delivered === load.ids.size, `${delivered} of ${load.ids.size} are delivered`)
+  report.expect(strange.length === 0, `unexpected responses: ${strange}`)
+  report.expect(delivered === load.ids.size, `${delivered} of ${load.ids.size} were delivered`)
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
   await report.consult(stage, { sent: sink.ledger.read(), answered: [...load.ids.values()].flatMap(ids => [...ids]) })
   return report
 }
 
-/** Statuses, and what a refusal must be like. */
+/** Statuses, and how refusals must look. */
 const KNOWN = /^(200|503|503 sending_service_unavailable, retry-after \d+)$/
 
 type Figures = { asked_per_s: number; served_per_s: number; refused: number; p99_ms: number; longest_ms: number }
@@ -79,7 +79,7 @@ class Caller {
     this.#url = url
   }
 
-  /** So many callers, each of whom asks every `interval_ms`, or as soon as it is answered if that takes longer. */
+  /** This many callers, each with a request per `interval_ms`, or as soon as the previous one is done if that takes longer. */
   async run(callers: number, seconds: number, interval_ms = 0): Promise<Figures> {
     const start = performance.now()
     const end = start + seconds * 1_000

@@ -9,14 +9,14 @@ import { announce, insertUnchecked } from '#test/support/webhooks/announced_even
 import { behaviours, startHostileReceiver } from '#test/support/webhooks/hostile_receiver.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
-/** `mails`: messages of 25 MB that arrive at once; `seconds` of events for receivers that do their worst. */
+/** `mails`: messages of 25 MB that arrive at once; `seconds` of events for hostile receivers. */
 type Options = { mails: number; seconds: number; hanging: number; rest_s: number; most_mb: number }
 
 const MAIL_BYTES = 25 * MEGABYTE
 const EVERY_MS = 200
 const READ_MS = 600_000
 
-/** Measures the memory that an SMTP process takes while it stores large messages, and how much it gives back. */
+/** Measures the memory that an SMTP process takes while it stores large messages, and how much it releases. */
 async function memoryOfSmtp(stage: Stage, options: Options): Promise<Report> {
   return withTeardown(async t => {
     const report = new Report()
@@ -28,7 +28,7 @@ async function memoryOfSmtp(stage: Stage, options: Options): Promise<Report> {
   })
 }
 
-/** Measures the memory of a worker that reads large messages, and of one whose webhooks have hostile receivers. */
+/** Measures the memory of a worker that parses large messages, and of one whose webhooks have hostile receivers. */
 async function memoryOfWorker(stage: Stage, options: Options): Promise<Report> {
   return withTeardown(async t => {
     const report = new Report()
@@ -87,7 +87,7 @@ async function startSmtp(stage: Stage) {
   return { smtp, port }
 }
 
-/** At the same time, each different from the others. */
+/** Sends different messages at the same time. */
 async function receiveLarge({ account }: Stage, t: never, port: number, count: number, bytes: number): Promise<void> {
   const line = `${'a'.repeat(76)}\r\n`
   const type = 'Content-Type: application/octet-stream; name=a.bin\r\nContent-Transfer-Encoding: base64'
@@ -111,6 +111,6 @@ async function tell(stage: Stage, seconds: number): Promise<void> {
 /** node test/faults/receiving_memory.ts [--mails 10] [--seconds 60] [--hanging 100] [--rest_s 60] */
 if (import.meta.main) {
   const options = readOptions({ mails: 10, seconds: 60, hanging: 100, rest_s: 60, most_mb: 600 })
-  await runCampaign('memory that an SMTP process takes and gives back', stage => memoryOfSmtp(stage, options))
-  await runCampaign('memory that a worker takes and gives back', stage => memoryOfWorker(stage, options))
+  await runCampaign('memory that an SMTP process takes and releases', stage => memoryOfSmtp(stage, options))
+  await runCampaign('memory that a worker takes and releases', stage => memoryOfWorker(stage, options))
 }

@@ -18,12 +18,12 @@ type Options = { rotations: number; messages: number; workers: number }
 
 const DOMAIN = 'rotating.com'
 
-/** Emails that are accepted and have not arrived yet, at the most. */
+/** The maximum number of emails that are accepted and have not arrived yet. */
 const AHEAD = 40
 
 /**
- * The keys of a domain are changed while it sends: staged, published, found, switched, retired, and forgotten before the
- * next time. Whatever arrives has two signatures which pass by what DNS has at that moment. `messages` arrive in each of
+ * The DKIM keys of a domain are rotated while it sends: staged, published, found, switched, retired, and deleted before the next
+ * rotation. Every message has two signatures that pass with the DNS records of that moment. `messages` arrive in each of the
  * three phases of a rotation.
  */
 export async function rotateDkim(stage: Stage, { rotations, messages, workers }: Options): Promise<Report> {
@@ -59,11 +59,12 @@ export async function rotateDkim(stage: Stage, { rotations, messages, workers }:
 
     const expected = Array.from({ length: rotations + 1 }, (_, i) => String(passesOf(i + 1)))
     report.note({ rotations, workers, accepted, ...receiver.tally })
-    report.expect(receiver.count === accepted, `${receiver.count} of ${accepted} have arrived`)
+    report.expect(receiver.count === accepted, `${receiver.count} of ${accepted} arrived`)
     for (const verdicts of Object.keys(receiver.tally)) {
-      report.expect(expected.includes(verdicts), `${verdicts} is not that both signatures pass`)
+      report.expect(expected.includes(verdicts), `a message has the verdicts ${verdicts}`)
     }
-    for (const verdicts of expected) report.expect(verdicts in receiver.tally, `some arrive with ${verdicts}`)
+    for (const verdicts of expected)
+      report.expect(verdicts in receiver.tally, `no message has the verdicts ${verdicts}`)
     await report.consult(stage)
     return report
   } finally {
@@ -71,7 +72,7 @@ export async function rotateDkim(stage: Stage, { rotations, messages, workers }:
   }
 }
 
-/** A week passes: no mail of the retired keys is on its way, they are forgotten, and their records may go. */
+/** Lets a week pass: no messages with the retired keys are in transit, the keys are deleted, and their records may be removed. */
 async function forget(stage: Stage, sending: Sending, owner: Owner, generation: number): Promise<void> {
   await sleep(2 * FAULT_TIMES.keys_ms)
   await sending.stop()
@@ -81,10 +82,10 @@ async function forget(stage: Stage, sending: Sending, owner: Owner, generation: 
   await owner.unpublish(generation)
 }
 
-/** Verifies each message when it comes, before it is answered. */
+/** Verifies each message when it arrives, before the reply. */
 class Receiver {
   count = 0
-  /** How many had which verdicts. */
+  /** How many messages had which verdicts. */
   readonly tally: Record<string, number> = {}
   readonly #server: string
 
@@ -110,14 +111,14 @@ class Receiver {
     )
   }
 
-  /** Resolves when one has come that was signed with the keys of this generation. */
+  /** Resolves when a message signed with the keys of this generation has arrived. */
   async first(generation: number): Promise<void> {
     const isThere = () => Object.keys(this.tally).some(verdicts => verdicts.includes(` mb${generation} `))
     await waitUntil(isThere, `a message that is signed with the keys of generation ${generation}`)
   }
 }
 
-/** Posts one email after the other, a little ahead of their arrivals. */
+/** Posts emails one after the other, slightly ahead of their arrival. */
 class Sending {
   readonly #load: Load
   readonly #url: string
@@ -139,10 +140,10 @@ class Sending {
   start(): void {
     this.#isStopping = false
     this.#posting = this.#post()
-    this.#posting.catch(() => {}) // whoever stops it is told
+    this.#posting.catch(() => {}) // the caller of `stop` gets the error
   }
 
-  /** Answers how many were accepted since the beginning. */
+  /** Returns how many were accepted since the beginning. */
   async stop(): Promise<number> {
     this.#isStopping = true
     await this.#posting
@@ -159,7 +160,7 @@ class Sending {
   }
 }
 
-/** Who owns the domain and keeps its zone. */
+/** The owner of the domain, who maintains its zone. */
 class Owner {
   readonly #ask: Ask
   readonly #dns: NameServer
@@ -185,7 +186,7 @@ class Owner {
     return this.#ask('POST', this.#path + path)
   }
 
-  /** Once they are listed no more. */
+  /** Removes records once they are no longer listed. */
   async unpublish(generation: number): Promise<void> {
     const names = [`mb${generation}._domainkey`, `mb${generation}e._domainkey`]
     const isListed = async () =>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Mail that the real rspamd judges, with Debian's configuration: what is clean, what a sender says about itself, and GTUBE,
-# the text that every spam filter knows, in its variants for each action. It listens on loopback, asks no DNS and no other
-# service, and is stopped at the end.
+# Checks mail with the real rspamd in Debian's configuration: clean mail, headers that a sender adds, and variants of GTUBE, the
+# test text that every spam filter knows, for each action. It listens on loopback, uses no DNS and no other service, and is
+# stopped at the end.
 #
 #     test/faults/rspamd.sh
 set -euo pipefail

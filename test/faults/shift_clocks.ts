@@ -12,23 +12,23 @@ const HOUR = 3_600 * SECOND
 const DAY = 24 * HOUR
 const EVERY_SHIFT = [-DAY, -HOUR, HOUR, DAY]
 
-/** How far ahead of the database's the clocks of these processes are, in ms. */
+/** How far the clocks of these processes are ahead of the database, in ms. */
 type Options = { webs: number[]; workers: number[]; emails: number }
 
 type Scheduled = { rcpt: string; at: number }
 
-/** As late as the bar allows. */
+/** The allowed lateness. */
 const LATE_MS = 60 * SECOND
 
-/** What it takes to ask, on a slow machine: far less than clocks are shifted. */
+/** The time of a request on a slow machine: much less than the shift of the clocks. */
 const ASKING_MS = 10 * SECOND
 
-/** Longer than a lease: only a worker whose heartbeats hold sends it once. */
+/** Longer than a lease: the worker sends it once only if its heartbeats extend the lease. */
 const SLOW_MS = FAULT_TIMES.lease_seconds * SECOND + 1_500
 
 /**
- * Row 31: processes whose machines are wrong about the time, beside each other. The database's clock says what is due,
- * what has expired and whose lease holds, and what a phrase and a search mean.
+ * Processes with wrong clocks run side by side. The clock of the database decides what is due, what has expired, whose lease
+ * holds, and what phrases and searches mean.
  */
 export async function shiftClocks(stage: Stage, { webs: shifts, workers, emails }: Options): Promise<Report> {
   const report = new Report()
@@ -48,7 +48,10 @@ export async function shiftClocks(stage: Stage, { webs: shifts, workers, emails 
     for (const web of webs) await find(stage, report, web, sent, since)
     const { delivered = 0, ever_in_doubt = 0 } = await countStates(stage)
     report.note({ shifts, workers, delivered, ever_in_doubt })
-    report.expect(delivered === sink.messages && ever_in_doubt === 0, `${delivered} delivered of ${sink.messages} sent`)
+    report.expect(
+      delivered === sink.messages && ever_in_doubt === 0,
+      `${delivered} delivered, but ${sink.messages} sent`,
+    )
     await report.consult(stage, { sent: sink.ledger })
   } finally {
     await sink.close()
@@ -56,7 +59,7 @@ export async function shiftClocks(stage: Stage, { webs: shifts, workers, emails 
   return report
 }
 
-/** Both kinds of times, near and far. Answers what is to arrive, and when. */
+/** Schedules emails by timestamps and phrases, near and far. Returns what is to arrive, and when. */
 async function schedule(stage: Stage, report: Report, { url, shift }: Web): Promise<Scheduled[]> {
   const near: Scheduled[] = []
   const means = async (phrase: string, to: string, ms: number) => {
@@ -91,7 +94,7 @@ async function schedule(stage: Stage, report: Report, { url, shift }: Web): Prom
   return near
 }
 
-/** A key holds for 24 hours, whichever process made it and whichever is asked. */
+/** A key is valid for 24 hours, whichever process created it and whichever is asked. */
 async function replay(stage: Stage, report: Report, webs: Web[]): Promise<void> {
   const send = async ({ url }: Web) =>
     (await post(stage, url, { to: 'ok-key@a.sink.internal' }, { 'idempotency-key': 'clocks' })).body.id
@@ -100,22 +103,22 @@ async function replay(stage: Stage, report: Report, webs: Web[]): Promise<void> 
   const first = await send(webs[0] as Web)
   for (const web of webs) {
     await grow('23 hours 59 minutes')
-    report.expect((await send(web)) === first, `a key is forgotten too soon by a clock ${web.shift} ms ahead`)
+    report.expect((await send(web)) === first, `an idempotency key expired too soon on a clock ${web.shift} ms ahead`)
   }
   for (const web of webs) {
     await grow('24 hours 1 second')
-    report.expect((await send(web)) !== first, `a key is not forgotten by a clock ${web.shift} ms ahead`)
+    report.expect((await send(web)) !== first, `an idempotency key did not expire on a clock ${web.shift} ms ahead`)
   }
 }
 
-/** One after the other, each by the next process. */
+/** Sends emails one after the other, each through the next process. */
 async function sendInTurn(stage: Stage, webs: Web[], count: number): Promise<string[]> {
   const ids: string[] = []
   for (let n = 0; n < count; n++) {
     const { url } = webs[n % webs.length] as Web
     const fields = { to: `ok-${n}@a.sink.internal`, subject: 'In turn' }
     ids.push((await post(stage, url, fields)).body.id)
-    await sleep(30) // clocks that were measured agree to a few ms
+    await sleep(30) // measured clocks agree to a few ms
   }
   return ids
 }
@@ -131,10 +134,13 @@ async function checkArrivals(stage: Stage, report: Report, sink: Sink, scheduled
     report.expect(late >= 0 && late < LATE_MS, `${scheduled[i]?.rcpt} came ${late} ms after its time`)
   }
   const slow = sink.ledger.filter(({ rcpt }) => rcpt.startsWith('slow'))
-  report.expect(slow.length === new Set(slow.map(({ rcpt }) => rcpt)).size, 'a lease did not hold')
+  report.expect(
+    slow.length === new Set(slow.map(({ rcpt }) => rcpt)).size,
+    'a lease expired although its worker was alive',
+  )
 }
 
-/** The list, a search and the log of requests show all of it, in about the order it was sent. */
+/** The list, a search and the request log show everything, approximately in the order of sending. */
 async function find(stage: Stage, report: Report, { url, shift }: Web, sent: string[], since: number): Promise<void> {
   const from = new Date(since - SECOND).toJSON()
   const till = new Date((await readClock(stage)) + SECOND).toJSON()
@@ -144,15 +150,18 @@ async function find(stage: Stage, report: Report, { url, shift }: Web, sent: str
     const found = body.data.map(({ id }) => id).filter(id => sent.includes(id))
     const astray = found.reverse().filter((id, place) => Math.abs(sent.indexOf(id) - place) > sent.length / 4)
     const isWhole = found.length === sent.length && astray.length === 0
-    report.expect(isWhole, `${query} shows ${found.length}, ${astray.length} astray, by a clock ${shift} ms ahead`)
+    report.expect(
+      isWhole,
+      `${query} shows ${found.length}, ${astray.length} out of order, on a clock ${shift} ms ahead`,
+    )
   }
   const { body } = await ask(stage, url, `/logs?${between}&method=PATCH`)
-  report.expect(body.data.length > 0, `the log of requests is not in its time, by a clock ${shift} ms ahead`)
+  report.expect(body.data.length > 0, `the request log has wrong times on a clock ${shift} ms ahead`)
 }
 
 /** node test/faults/shift_clocks.ts */
 if (import.meta.main) {
-  await runCampaign('clocks that are wrong', stage =>
+  await runCampaign('processes with wrong clocks', stage =>
     shiftClocks(stage, { webs: EVERY_SHIFT, workers: EVERY_SHIFT, emails: 100 }),
   )
 }

@@ -6,13 +6,13 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { connections: number; emails: number; seconds: number }
 
-/** How long the mail of others may take at most, beyond the second after which a silent relay is passed over. */
+/** The longest time that other emails may take, beyond the second after which a silent relay is skipped. */
 const GRACE_S = 2
 
 /**
- * The first of two relays is silent after the final dot, for `seconds` or (0) for ever, with the times of production. All
- * other mail goes by the second within moments; what waits for the first is in doubt only if a kill comes, and no more of
- * it than twice the connections.
+ * The first of two relays is silent after the final dot, for `seconds` or forever (0), with production timing. All other
+ * emails go through the second one within moments; those waiting for the first are in doubt only after a kill, and are at most
+ * twice as many as there are connections.
  */
 async function silenceRelay(stage: Stage, { connections, emails, seconds }: Options): Promise<Report> {
   const report = new Report()
@@ -28,10 +28,10 @@ async function silenceRelay(stage: Stage, { connections, emails, seconds }: Opti
     const start = performance.now()
     await well.arrived(emails - connections)
     report.note({ others_after_s: elapsed(start) })
-    report.expect(elapsed(start) < 1 + GRACE_S + emails / 100, 'others go on by the second relay')
+    report.expect(elapsed(start) < 1 + GRACE_S + emails / 100, 'the second relay got the other emails too late')
 
     const beyond: number[] = []
-    // Past the 30 s after which they are set aside.
+    // Beyond the 30 s after which they are set aside.
     const end = start + (seconds || 45) * 1_000
     while (performance.now() < end) {
       beyond.push((await listBeyondFence(stage)).length)
@@ -39,8 +39,14 @@ async function silenceRelay(stage: Stage, { connections, emails, seconds }: Opti
       await sleep(500)
     }
     report.note({ most_beyond_fence: Math.max(...beyond), first: silent.messages, second: well.messages })
-    report.expect(Math.max(...beyond) <= 4 * connections, 'mail past its dot is bounded by twice the connections')
-    report.expect(silent.messages <= 2 * connections, 'the silent relay gets as many again at most')
+    report.expect(
+      Math.max(...beyond) <= 4 * connections,
+      'more emails than twice the connections are past the final dot',
+    )
+    report.expect(
+      silent.messages <= 2 * connections,
+      'the silent relay got more than twice as many emails as it has connections',
+    )
     if (seconds > 0) {
       silent.speak()
       await sleep(5_000)
@@ -49,10 +55,10 @@ async function silenceRelay(stage: Stage, { connections, emails, seconds }: Opti
     await worker.ended
     const left = (await listBeyondFence(stage)).length
     report.note({ left_in_doubt_by_a_kill: left, states: await countStates(stage) })
-    report.expect(seconds > 0 ? left === 0 : left <= 2 * connections, 'a kill leaves those in doubt that wait')
+    report.expect(seconds > 0 ? left === 0 : left <= 2 * connections, 'a kill left unexpected emails in doubt')
     report.expect(
       silent.messages + well.messages === new Set([...silent.ledger, ...well.ledger].map(e => e.rcpt)).size,
-      'nobody gets it twice',
+      'an email was sent twice',
     )
   } finally {
     await Promise.all([silent.close(), well.close()])
@@ -68,7 +74,7 @@ function elapsed(start: number): number {
 if (import.meta.main) {
   const options = readOptions({ connections: 40, emails: 1_000 })
   for (const seconds of [15, 0]) {
-    await runCampaign(`a relay that is silent ${seconds ? `for ${seconds} s` : 'for ever'}`, stage =>
+    await runCampaign(`a relay that is silent ${seconds ? `for ${seconds} s` : 'forever'}`, stage =>
       silenceRelay(stage, { ...options, seconds }),
     )
   }

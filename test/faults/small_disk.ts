@@ -6,12 +6,12 @@ import { join } from 'node:path'
 const MEGABYTE = 1 << 20
 const PIECE = Buffer.alloc(64 * 1024)
 
-/** A file system of so many megabytes, of memory, that can be filled to its last byte. It needs root. */
+/** A file system in memory with this many megabytes, which can be filled to its last byte. It requires root. */
 export class SmallDisk {
   readonly directory: string
   readonly #ballast: string
 
-  /** @throws when we may not mount */
+  /** @throws if mounting is not allowed */
   constructor(megabytes: number) {
     this.directory = mkdtempSync(join(tmpdir(), 'mailbrook-disk-'))
     this.#ballast = join(this.directory, 'ballast')
@@ -31,7 +31,7 @@ export class SmallDisk {
     return Math.round((bavail * bsize) / MEGABYTE)
   }
 
-  /** Nobody can write another byte. */
+  /** Fills the disk to the last byte. */
   fill(): void {
     try {
       for (;;) writeFileSync(this.#ballast, PIECE, { flag: 'a' })
@@ -46,7 +46,7 @@ export class SmallDisk {
 
   readonly close = (): void => {
     process.removeListener('exit', this.close)
-    execFileSync('umount', ['--lazy', this.directory]) // what still has a file open there is about to end
+    execFileSync('umount', ['--lazy', this.directory]) // a process that still has a file open is about to end
     rmdirSync(this.directory)
   }
 }

@@ -10,23 +10,23 @@ type Options = { runs: number }
 const EVENT = 'trial.ended'
 /** Contacts that enter by an event. */
 const ENTERING = 10
-/** Runs of the first version that go on after the edit. */
+/** Runs of the first version that continue after the edit. */
 const EARLY = 200
 /** Emails that are sent before the automation is stopped in the middle of its runs. */
 const SENT_BEFORE_STOP = 500
 const FOREVER = `now() + interval '300 days'`
-/** All runs of a stopped automation have ended after so many seconds. */
+/** Seconds within which all runs of a stopped automation must end. */
 const STOPPED_SECONDS = 60
-/** Mail that a connection was already sending at the stop arrives within this time. */
+/** An email being sent at the time of the stop arrives within this time. */
 const ON_ITS_WAY_MS = 5_000
 const PATIENCE_MS = 120_000
 
-/** An automation, and the processes that it runs in. */
+/** An automation with the processes it runs in. */
 type Scene = AutomationProcesses & { stage: Stage; id: string; runs: number; report: Report }
 
 /**
- * Row M16: an automation in which many runs wait is edited, stopped while its emails go out, enabled anew, and deleted. Runs keep
- * to the version that they began with, none goes on after a stop, and no mail leaves after its commit.
+ * An automation with many waiting runs is edited, stopped while its emails are sent, enabled again, and deleted. Runs keep the
+ * version they began with, none continues after a stop, and no email is sent after its commit.
  */
 export async function stopAutomations(stage: Stage, { runs }: Options): Promise<Report> {
   const report = new Report()
@@ -59,11 +59,11 @@ async function editWhileRunsWait(scene: Scene): Promise<void> {
   const subjects = await subjectsByVersion(scene)
   report.expect(
     same(subjects, { 1: ['first version', EARLY], 2: ['second version', ENTERING] }),
-    `the mail of each version is ${JSON.stringify(subjects)}`,
+    `the emails of each version are ${JSON.stringify(subjects)}`,
   )
 }
 
-/** A stop, and the emails that were accepted before it. */
+/** The time of a stop, and the emails accepted before it. */
 type Stop = { accepted: number; stopped_at: number }
 
 async function stopWhileMailLeaves(scene: Scene): Promise<Stop> {
@@ -75,7 +75,7 @@ async function stopWhileMailLeaves(scene: Scene): Promise<Stop> {
   const accepted = await countEmails(scene)
   const ended_s = await noneLeft(scene, `status = 'running'`)
   report.note({ sent_before_stop: accepted, ended_s })
-  report.expect(ended_s <= STOPPED_SECONDS, `runs end ${ended_s} s after the stop`)
+  report.expect(ended_s <= STOPPED_SECONDS, `runs ended only ${ended_s} s after the stop`)
   return { accepted, stopped_at }
 }
 
@@ -92,7 +92,7 @@ async function deleteWhileRunsWait(scene: Scene): Promise<void> {
   report.note({ delete_ms: await time(() => ask('DELETE', `/automations/${id}`)) })
   const gone_s = await noneLeft(scene, 'true')
   report.note({ gone_s })
-  report.expect(gone_s <= STOPPED_SECONDS, `runs are gone ${gone_s} s after the deletion`)
+  report.expect(gone_s <= STOPPED_SECONDS, `runs were removed only ${gone_s} s after the deletion`)
 }
 
 function stepsOf({ account: { domain } }: Stage, subject: string, duration: string) {
@@ -104,12 +104,12 @@ function stepsOf({ account: { domain } }: Stage, subject: string, duration: stri
   ]
 }
 
-/** New contacts enter by an event. */
+/** Lets new contacts enter by an event. */
 async function enter({ ask, stage }: Scene, when: string): Promise<void> {
   for (let n = 0; n < ENTERING; n++) await sendEvent(ask, stage, EVENT, `ok-${when}-${n}@c.com`)
 }
 
-/** Returns how long something takes, in ms. */
+/** Returns the duration of an action in ms. */
 async function time(act: () => Promise<unknown>): Promise<number> {
   const began = performance.now()
   await act()
@@ -134,7 +134,7 @@ async function sendsAtLeast(scene: Scene, count: number): Promise<void> {
   await waitUntil(async () => (await countEmails(scene)) >= count, `${count} emails are accepted`, PATIENCE_MS)
 }
 
-/** Returns after how many seconds no run of the automation is as the condition says. */
+/** Returns after how many seconds no run of the automation meets the condition. */
 async function noneLeft({ stage: { pool }, id }: Scene, condition: string): Promise<number> {
   const query = `SELECT FROM automation_runs WHERE automation_id = $1 AND ${condition} LIMIT 1`
   const isSo = async () => (await pool.pg.query(query, [id])).rowCount === 0
@@ -174,11 +174,11 @@ async function judgeStop(
   const completed = accepted - ENTERING
   const skipped = runs - completed
   const expected = { runs: runs + 2 * ENTERING, completed, skipped, emails: accepted + ENTERING }
-  report.expect(same(counts, expected), `the rows say ${JSON.stringify(counts)}, not ${JSON.stringify(expected)}`)
+  report.expect(same(counts, expected), `the rows are ${JSON.stringify(counts)}, not ${JSON.stringify(expected)}`)
   const late = sink.ledger.read().filter(({ time, rcpt }) => time > stopped_at && !rcpt.startsWith('ok-anew'))
   const last_ms = Math.max(0, ...late.map(({ time }) => time - stopped_at))
   report.note({ delivered, on_its_way_at_stop: late.length, last_ms })
-  report.expect(last_ms <= ON_ITS_WAY_MS, `mail arrives ${last_ms} ms after the stop`)
+  report.expect(last_ms <= ON_ITS_WAY_MS, `an email arrived ${last_ms} ms after the stop`)
 }
 
 /** node test/faults/stop_automations.ts [--runs 100000] */

@@ -11,8 +11,8 @@ type Options = { stops: number; connections: number; load_ms: number }
 const EXIT_MS = 30_000
 
 /**
- * Row 16: a web process is asked to stop under load. It says that it is not ready, finishes what it has begun and ends
- * with 0. A caller whose connection is refused, or reset before its request was read, knows that nothing was done.
+ * A web process gets SIGTERM under load. It reports that it is not ready, finishes requests in progress and exits with 0. If a
+ * connection is refused, or reset before the request was read, nothing was stored.
  */
 export async function stopWeb(stage: Stage, { stops, connections, load_ms }: Options): Promise<Report> {
   const report = new Report()
@@ -36,11 +36,11 @@ export async function stopWeb(stage: Stage, { stops, connections, load_ms }: Opt
   const stored = await listStored(stage, unanswered)
   report.note({ stops, answers: load.tally, readiness_503, stop_ms: took })
   report.note({ unanswered_not_begun: unanswered.length - stored.length, unanswered_but_stored: stored.length })
-  report.expect(stored.length === 0, `numbers ${stored} were stored and their callers not told`)
-  report.expect(readiness_503 === stops, 'it says that it is not ready')
-  report.expect(Math.max(...took) < EXIT_MS, 'it ends within its drain')
+  report.expect(stored.length === 0, `numbers ${stored} were stored without a response`)
+  report.expect(readiness_503 === stops, '/readyz did not return 503')
+  report.expect(Math.max(...took) < EXIT_MS, 'it took too long to end')
   const statuses = Object.keys(load.tally).filter(status => /^\d/.test(status))
-  report.expect(statuses.join() === '200', `answered with ${statuses}`)
+  report.expect(statuses.join() === '200', `unexpected responses: ${statuses}`)
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
   return report
 }
@@ -56,7 +56,7 @@ async function postUntilRefused(load: Load, url: string, unanswered: number[]): 
   }
 }
 
-/** Asks again and again without waiting: a question asked before the stop may be answered when the process is gone. */
+/** Polls without waiting for responses: a request sent before the stop may get its response when the process is gone. */
 async function saysNotReady(url: string, child: Child): Promise<boolean> {
   let says = false
   const ask = async () => {
@@ -65,7 +65,7 @@ async function saysNotReady(url: string, child: Child): Promise<boolean> {
     await body.dump()
   }
   while (!child.exit && !says) {
-    ask().catch(() => {}) // it is gone
+    ask().catch(() => {}) // the process is gone
     await sleep(25)
   }
   return says
@@ -77,7 +77,7 @@ async function listStored(stage: Stage, unanswered: number[]): Promise<number[]>
   return unanswered.filter(n => stored.has(`Number ${n}`))
 }
 
-/** Row 16 as well: an upload that takes its time when the process is asked to stop is answered. */
+/** A slow upload in progress at SIGTERM gets its response. */
 export async function stopWebDuringUpload(stage: Stage, { seconds }: { seconds: number }): Promise<Report> {
   const report = new Report()
   const { url, child } = await stage.startWeb({ LOG_LEVEL: 'info' })
@@ -89,8 +89,8 @@ export async function stopWebDuringUpload(stage: Stage, { seconds }: { seconds: 
   const exit = await child.ended
   const exit_ms = Math.round(performance.now() - start)
   report.note({ upload_s: seconds, answer: answer.split('\r\n')[0], exit, exit_ms_after_answer: exit_ms })
-  report.expect(/^HTTP\/1.1 200/.test(answer), `it was answered with ${answer.slice(0, 200)}`)
-  report.expect(/^connection: close/im.test(answer), 'the answer closes its connection')
+  report.expect(/^HTTP\/1.1 200/.test(answer), `the response was ${answer.slice(0, 200)}`)
+  report.expect(/^connection: close/im.test(answer), 'the response did not close its connection')
   report.expect(exit.code === 0, `it ended with ${JSON.stringify(exit)}`)
   await report.consult(stage)
   return report

@@ -6,12 +6,12 @@ import { FAULT_TIMES } from '#test/faults/support/worker.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 
 const BEHAVIOURS = ['ok', 'slow', 'slow', 'flaky']
-/** Past the lease, so that the other worker takes over. */
+/** Longer than the lease, so that the other worker takes over. */
 const FROZEN_MS = (FAULT_TIMES.webhooks.lease_seconds + 2) * 1_000
 
 /**
- * A worker is asked to stop while it tells webhooks: what is on its way is waited for, nothing is told twice, and the
- * next goes on at once.
+ * A worker gets SIGTERM while it calls webhooks: it waits for requests in progress, no event is sent twice, and the next worker
+ * continues at once.
  */
 async function stopWebhooks(stage: Stage, options: { emails: number; stops: number }): Promise<Report> {
   const { emails, stops } = options
@@ -35,14 +35,14 @@ async function stopWebhooks(stage: Stage, options: { emails: number; stops: numb
     await waitForEvents(stage)
     await last.stop()
     report.note({ emails, stops, stop_ms: took, leased, at_once: hook.most })
-    report.expect(leased === 0, 'a stop gives every lease back')
-    report.expect(hook.duplicates() === 0, 'a stop tells nothing twice')
+    report.expect(leased === 0, 'a stop did not give back every lease')
+    report.expect(hook.duplicates() === 0, 'a stop sent events twice')
     report.expect(hook.most <= 2, `${hook.most} requests at once`)
     await hook.check(report, stage, emails)
   })
 }
 
-/** Of two workers one is frozen past its lease, then goes on: what it had on its way may be told twice, and nothing is lost. */
+/** One of two workers is frozen beyond its lease, then resumes: its events in progress may be sent twice, and none is lost. */
 async function freezeWebhooks(stage: Stage, options: { emails: number; freezes: number }): Promise<Report> {
   const { emails, freezes } = options
   return withHook(stage, async (hook, report) => {
@@ -63,9 +63,9 @@ async function freezeWebhooks(stage: Stage, options: { emails: number; freezes: 
       exits.every(({ code }) => code === 0),
       `the workers ended with ${JSON.stringify(exits)}`,
     )
-    // To each webhook two requests, and what was answered since results were last written (flows/webhooks/read_and_settle.ts).
+    // Two requests per webhook, and those since results were last written (flows/webhooks/read_and_settle.ts).
     const most = freezes * 100 * BEHAVIOURS.length
-    report.expect(hook.duplicates() <= most, `${hook.duplicates()} duplicates, and not ${most} at the most`)
+    report.expect(hook.duplicates() <= most, `${hook.duplicates()} duplicates, more than ${most}`)
     await hook.check(report, stage, emails)
   })
 }
@@ -91,8 +91,8 @@ async function startWorker(stage: Stage, hook: HookLedger): Promise<Child> {
 /** node test/faults/stop_webhooks.ts [--emails 1600] [--stops 16] [--freezes 4] */
 if (import.meta.main) {
   const { emails, stops, freezes } = readOptions({ emails: 1_600, stops: 16, freezes: 4 })
-  await runCampaign('SIGTERM to a worker while it tells webhooks', stage => stopWebhooks(stage, { emails, stops }))
-  await runCampaign('SIGSTOP of one of two workers, past its lease, while they tell webhooks', stage =>
+  await runCampaign('SIGTERM to a worker while it calls webhooks', stage => stopWebhooks(stage, { emails, stops }))
+  await runCampaign('SIGSTOP of one of two workers, past its lease, while they call webhooks', stage =>
     freezeWebhooks(stage, { emails, freezes }),
   )
 }

@@ -8,8 +8,8 @@ type Options = { emails: number; stops: number }
 const GRACE = 10 // s beyond the drain, for a busy machine
 
 /**
- * Rows 20 and 30: a worker is asked to stop in the middle of sending, while jobs arrive. It gives back what it has not
- * sent and waits for the replies it is owed: nothing is lost, doubled or in doubt, and no job stays locked.
+ * A worker gets SIGTERM while it sends and jobs arrive. It gives back unsent emails and waits for outstanding replies: nothing is
+ * lost, duplicated or in doubt, and no job stays locked.
  */
 export async function stopWorker(stage: Stage, { emails, stops }: Options): Promise<Report> {
   const report = new Report()
@@ -41,11 +41,11 @@ export async function stopWorker(stage: Stage, { emails, stops }: Options): Prom
   const { delivered, ever_in_doubt = 0 } = await countStates(stage)
   const duplicates = sink.ledger.duplicates()
   report.note({ emails: share * stops, stops, delivered, duplicates, ever_in_doubt, left, stop_seconds: took })
-  report.expect(delivered === share * stops, `${delivered} are delivered`)
-  report.expect(duplicates === 0 && ever_in_doubt === 0, 'a stop doubles nothing and leaves nothing in doubt')
-  report.expect(left.locked === 0, 'a stop leaves no job locked')
-  report.expect(left.sending === 0, 'a stop gives everything back')
-  report.expect(Math.max(...took) < FAULT_TIMES.drain_ms / 1_000 + GRACE, 'it ends within its drain')
+  report.expect(delivered === share * stops, `${delivered} were delivered`)
+  report.expect(duplicates === 0 && ever_in_doubt === 0, 'a stop left duplicates or emails in doubt')
+  report.expect(left.locked === 0, 'a stop left jobs locked')
+  report.expect(left.sending === 0, 'a stop did not give back everything')
+  report.expect(Math.max(...took) < FAULT_TIMES.drain_ms / 1_000 + GRACE, 'it took too long to end')
   await report.consult(stage, { sent: sink.ledger.read() })
   return report
 }

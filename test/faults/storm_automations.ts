@@ -8,15 +8,15 @@ import { Report, readOptions, runCampaign } from './campaign.ts'
 
 type Options = { seconds: number; events_per_second: number; loops_per_second: number }
 
-/** Runs of a contact in an automation per day, and how deep automations start each other. */
+/** Runs per contact, automation and day, and how deep automations may start each other. */
 const DAILY_RUNS = 10
 const DEPTHS = 5
 const PATIENCE_MS = 120_000
 
 /**
- * Row M17: automations start each other by their emails without end, and one contact sends a thousand events per second. All of it
- * ends by the depth of the events and the limit per contact, and what was not started is counted. `lateness` is that of others
- * before the storm and in it.
+ * Automations start each other by their emails endlessly, and one contact sends a thousand events per second. Both end by the
+ * depth limit of events and the limit per contact, and what was not started is counted. `lateness` is that of other contacts
+ * before the storm and during it.
  */
 export async function stormAutomations(
   stage: Stage,
@@ -27,7 +27,7 @@ export async function stormAutomations(
   const loops = await makeLoops(stage)
   const pinged = await makePinged(stage)
   const bystanders = await Bystanders.create(stage, url)
-  await bystanders.watch(2) // code and caches are warm then
+  await bystanders.watch(2) // warms up code and caches
 
   const calm = await bystanders.watch(seconds)
   const [storm, pings] = await Promise.all([
@@ -54,7 +54,7 @@ async function feedLoops(
   }
 }
 
-/** The contact has begun as many runs as it may, and each other event is counted. */
+/** The contact has started as many runs as allowed, and every other event is counted. */
 async function judgePings(
   { pool }: Stage,
   id: string,
@@ -70,12 +70,12 @@ async function judgePings(
   const expected = { limited: sent - DAILY_RUNS, runs: DAILY_RUNS, events: sent }
   report.expect(
     JSON.stringify(rows[0]) === JSON.stringify(expected),
-    `the rows of events say ${JSON.stringify(rows[0])}`,
+    `the rows of events are ${JSON.stringify(rows[0])}`,
   )
-  report.expect(refused === 0 && enrolled === DAILY_RUNS, `${refused} events are refused, ${enrolled} start a run`)
+  report.expect(refused === 0 && enrolled === DAILY_RUNS, `${refused} events were refused, ${enrolled} started a run`)
 }
 
-/** Each of its contacts has got as many emails as the depth allows, and each end is counted. */
+/** Each contact has got as many emails as the depth allows, and each end of a loop is counted. */
 async function judgeLoop({ pool }: Stage, { account, event }: Loop, contacts: number, report: Report): Promise<void> {
   const { pg } = pool
   const left = async () => {
@@ -103,14 +103,14 @@ async function judgeLoop({ pool }: Stage, { account, event }: Loop, contacts: nu
   report.note({ [`loop of ${event}`]: rows[0] })
   const emails = 2 * DEPTHS
   const expected = { contacts, fewest: emails, most: emails, deepest: DEPTHS - 1, limited: 2 * contacts }
-  report.expect(same(rows[0], expected), `the loop of ${event} ends so: ${JSON.stringify(rows[0])}`)
+  report.expect(same(rows[0], expected), `the loop of ${event} ended with ${JSON.stringify(rows[0])}`)
 }
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** Others wait at most so many times as long. */
+/** Other contacts may wait at most this many times as long. */
 const FACTOR = 2
 
 /** node test/faults/storm_automations.ts [--seconds 30] [--events_per_second 1000] [--loops_per_second 4] */
@@ -120,7 +120,7 @@ if (import.meta.main) {
     const { report, lateness } = await stormAutomations(stage, options)
     for (const who of ['neighbours_p95_ms', 'others_p95_ms'] as const) {
       const [calm, storm] = [lateness.calm[who], lateness.storm[who]]
-      report.expect(storm < FACTOR * calm, `${who} is ${storm} in the storm and ${calm} before it`)
+      report.expect(storm < FACTOR * calm, `${who} is ${storm} during the storm and ${calm} before`)
     }
     return report
   })

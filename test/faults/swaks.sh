@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A real client against the SMTP ports of a running Mailbrook: swaks, which speaks SMTP as a person tells it to.
+# Sends with a real client, swaks, to the SMTP ports of a running Mailbrook.
 #
 #   apt-get install swaks libnet-ssleay-perl     # the second one for TLS
 #   npm start
@@ -11,7 +11,7 @@ to=${TO:-anna@sandbox.internal}
 command -v swaks >/dev/null || { echo 'swaks is missing: apt-get install swaks libnet-ssleay-perl' >&2; exit 2; }
 
 failed=0
-# expect NAME EXIT PATTERN OPTIONS...: what the transcript says, and how swaks ends (0: accepted, 24: RCPT, 26: DATA)
+# expect NAME EXIT PATTERN OPTIONS...: a pattern of the transcript, and the exit code of swaks (0: accepted, 24: RCPT, 26: DATA)
 expect() {
   local name=$1 code=$2 pattern=$3 transcript ended=0
   shift 3

@@ -9,16 +9,16 @@ import { openUpgrade, prepareDatabase, type Upgrade } from '#test/faults/support
 import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, runCampaign } from './campaign.ts'
 
-/** The sink does what these local parts say (sink.ts), so that deliveries get into every state. */
+/** Local parts that the sink understands (sink.ts), so that deliveries reach every state. */
 const BEHAVIOURS = ['ok', 'tmp-451', 'perm-550', 'data-554', 'grey-1', 'drop-post-dot', 'hang-post-dot', 'slow250-3000']
 const IN_ANY_STATE = 400
 const PER_STEP = 300
 const LIMIT_MS = 120_000
 
 /**
- * Upgrades a system at work. Processes of an earlier commit leave mail in every state and go on under load while the
- * database is migrated; then processes of this commit join them, and the earlier ones stop. Nothing that either accepted
- * is lost, and every copy beyond the first was in doubt.
+ * Upgrades a running system. Processes of an earlier commit create emails in every state and continue under load while the
+ * database is migrated; then processes of this commit join them, and the earlier ones stop. Nothing that was accepted is lost,
+ * and every copy beyond the first was in doubt.
  */
 async function upgrade(upgrade: Upgrade, { startSink }: Stage): Promise<Report> {
   const report = new Report()
@@ -46,16 +46,16 @@ async function upgrade(upgrade: Upgrade, { startSink }: Stage): Promise<Report> 
   const during = start([web.url])
   await during.accepts(PER_STEP)
   await later.migrate()
-  await during.accepts(PER_STEP) // the earlier processes, on the new database
+  await during.accepts(PER_STEP) // the earlier processes on the migrated database
   const newWeb = await later.startWeb(environment)
   const newWorker = later.supervise(later.workerFile, environment)
   const beside = start([web.url, newWeb.url])
   await beside.accepts(PER_STEP)
   await during.stop()
-  await Promise.all([worker.stop(), web.child.stop()]) // callers of the earlier one try the other
+  await Promise.all([worker.stop(), web.child.stop()]) // callers of the earlier process try the other one
   await beside.stop()
   await waitUntil(async () => (await countUnsettled(upgrade)) === 0, 'all is settled', LIMIT_MS)
-  await newWorker.stop() // or deferred mail goes out while it is counted
+  await newWorker.stop() // otherwise deferred emails are sent while they are counted
   report.note({ after: await countStates(upgrade), accepted: loads.reduce((sum, { ids }) => sum + ids.size, 0) })
   for (const load of loads) for (const fault of await checkKeys(upgrade, load)) report.expect(false, fault)
   const answered = loads.flatMap(({ ids }) => [...ids.values()].flatMap(set => [...set]))
@@ -63,7 +63,7 @@ async function upgrade(upgrade: Upgrade, { startSink }: Stage): Promise<Report> 
   return report
 }
 
-/** Every tenth is scheduled for tomorrow. */
+/** Schedules every tenth email for tomorrow. */
 function compose({ account }: Sender, n: number, behaviours: string[]) {
   const isScheduled = behaviours.length > 1 && n % 10 === 0
   const to = recipient(behaviours[n % behaviours.length] as string, n)
@@ -83,8 +83,8 @@ async function cancel({ account }: Sender, url: string, { ids }: Load): Promise<
 }
 
 /**
- * Makes due what recipients that take everything wait for: others hang, so the relay may be left alone for a while. Returns
- * how many there are, with those under way. Other mail may be deferred or in doubt for long.
+ * Makes deliveries to recipients that accept everything due: others hang, so the relay may pause for a while. Returns how many
+ * there are, with those in progress. Other emails may be deferred or in doubt for long.
  */
 async function countUnsettled({ pool }: Upgrade): Promise<number> {
   const waiting = await pool.pg.query(
@@ -97,7 +97,7 @@ async function countUnsettled({ pool }: Upgrade): Promise<number> {
   return (waiting.rowCount ?? 0) + (rows[0]?.count ?? 0)
 }
 
-/** On a database that the earlier release has made, beside that of the stage. */
+/** Opens a database that the earlier release has created, beside that of the stage. */
 async function upgradeFrom(commit: string, stage: Stage): Promise<Report> {
   const directory = await unpackRelease(commit)
   await stage.pool.pg.query('CREATE DATABASE earlier TEMPLATE template0')
@@ -106,7 +106,7 @@ async function upgradeFrom(commit: string, stage: Stage): Promise<Report> {
   return upgrade(opened, stage).finally(opened.close)
 }
 
-/** node test/faults/upgrade.ts [--from HEAD~1]: a commit with the same packages; by default the last one without the newest migration. */
+/** node test/faults/upgrade.ts [--from HEAD~1]: a commit with the same packages, by default the last one without the newest migration. */
 if (import.meta.main) {
   const { values } = parseArgs({ options: { from: { type: 'string' } } })
   const commit = values.from ?? findEarlierRelease()

@@ -10,7 +10,7 @@ type Cluster = { url: string; child: Child; pids(): number[] }
 const FORKS = 2
 const RESTART_MS = 20_000
 const END_MS = 5_000
-/** Between an answer and the next email of a caller while a process is replaced, which takes its own time to start. */
+/** Pause of a caller between emails while a process is replaced, since that takes time to start. */
 const PAUSE_MS = 20
 
 const stops = {
@@ -22,8 +22,8 @@ type Stop = keyof typeof stops
 const EVERY_STOP = Object.keys(stops) as Stop[]
 
 /**
- * WEB_CONCURRENCY: every process serves, one that is killed is replaced, and a stop, whoever of them is told, ends all
- * of them with what they had begun.
+ * WEB_CONCURRENCY: every process serves, a killed one is replaced, and a stop of any of them ends all, after they have finished
+ * requests in progress.
  */
 export async function runWebProcesses(
   stage: Stage,
@@ -72,9 +72,9 @@ async function replaceKilled(stage: Stage, report: Report, load_ms: number, clus
   for (const fault of await checkKeys(stage, load)) report.expect(false, fault)
 }
 
-let numbers = 1_000_000 // apart from those of other loads
+let numbers = 1_000_000 // different from those of other loads
 
-/** Under load; afterwards none of its processes is left, and nothing was stored without an answer. */
+/** Stops under load; afterwards no process is left, and nothing was stored without a response. */
 async function stopAll(
   stage: Stage,
   report: Report,
@@ -102,11 +102,11 @@ async function stopAll(
   ])
   report.note({ [way]: { exit, answers: load.tally } })
   report.expect(exit.code === 0, `${way}: ended with ${JSON.stringify(exit)}: ${child.lines.slice(-3)}`)
-  report.expect(rows.length === 0, `${way}: ${rows.length} emails were stored and their callers not told`)
+  report.expect(rows.length === 0, `${way}: ${rows.length} emails were stored without a response`)
   report.expect(!pids().some(isAlive), `${way}: a process is left`)
 }
 
-/** Nobody would watch over what is left when the first is killed, and its port would stay taken. */
+/** If the first process is killed the others must end: nobody would supervise them, and their port would stay taken. */
 async function endWithFirst(report: Report, { child, pids }: Cluster): Promise<void> {
   child.kill('SIGKILL')
   const ended = waitUntil(() => !pids().some(isAlive), 'none outlives the first', END_MS)

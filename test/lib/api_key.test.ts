@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { apiKeyPrefix, generateApiKey, hashApiKey, isWellFormedApiKey } from '#lib/api_key.ts'
 
-t.test('keys are long, of one length, and never the same', async t => {
+t.test('API keys are unique and have one length', async t => {
   const keys = new Set(Array.from({ length: 2000 }, generateApiKey))
   t.equal(keys.size, 2000)
   for (const key of keys) {
@@ -10,7 +10,7 @@ t.test('keys are long, of one length, and never the same', async t => {
   }
 })
 
-t.test('all digits occur all over a key', async t => {
+t.test('API keys use all 62 digits in every position', async t => {
   const secrets = Array.from({ length: 1000 }, () => generateApiKey().slice(3, 46))
   t.equal(new Set(secrets.join('')).size, 62)
   for (let at = 0; at < 43; at++) {
@@ -19,13 +19,13 @@ t.test('all digits occur all over a key', async t => {
   }
 })
 
-t.test('a key with one character changed is not well formed', async t => {
+t.test('isWellFormedApiKey refuses a key with any one character changed', async t => {
   const key = generateApiKey()
   const changed = [...key].map((digit, at) => key.slice(0, at) + (digit === 'x' ? 'y' : 'x') + key.slice(at + 1))
   t.strictSame(changed.filter(isWellFormedApiKey), [])
 })
 
-t.test('garbage is not well formed', async t => {
+t.test('isWellFormedApiKey refuses text that is not a key', async t => {
   const key = generateApiKey()
   for (const text of [
     '',
@@ -43,7 +43,7 @@ t.test('garbage is not well formed', async t => {
   }
 })
 
-t.test('a key is stored as its HMAC under the pepper', async t => {
+t.test('hashApiKey returns the HMAC of the key under the pepper', async t => {
   const pepper = Buffer.alloc(32, 7)
   const key = generateApiKey()
   t.ok(hashApiKey(key, pepper).equals(createHmac('sha256', pepper).update(key).digest()))
@@ -51,6 +51,6 @@ t.test('a key is stored as its HMAC under the pepper', async t => {
   t.equal(hashApiKey(key, pepper).length, 32)
 })
 
-t.test('its prefix tells it apart and gives nothing away', async t => {
+t.test('apiKeyPrefix returns the first 8 characters', async t => {
   t.equal(apiKeyPrefix('mb_1a2b3c4d5e6f'), 'mb_1a2b3')
 })

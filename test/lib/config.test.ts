@@ -6,7 +6,7 @@ import { shows } from '#test/support/shows.ts'
 
 const SECRET_KEY = 'x'.repeat(32)
 
-/** The lines of the error, or null. */
+/** The lines of the error message, or null if there is no error. */
 function refusal(environment: Record<string, string>): string[] | null {
   try {
     readConfig(environment)
@@ -17,7 +17,7 @@ function refusal(environment: Record<string, string>): string[] | null {
   }
 }
 
-t.test('an empty environment has every default', async t => {
+t.test('readConfig returns defaults for an empty environment', async t => {
   const config = readConfig({})
   t.match(config, { PORT: 3000, BASE_URL: 'http://localhost:3000', MAIL_TRANSPORT: 'capture', LOG_LEVEL: 'info' })
   t.match(config, {
@@ -31,11 +31,11 @@ t.test('an empty environment has every default', async t => {
   t.equal(config.DATABASE_URL, undefined)
 })
 
-t.test('an empty value is none', async t => {
+t.test('an empty value counts as unset', async t => {
   t.strictSame(readConfig({ PORT: '', DATABASE_URL: '', SECRET_KEY: '', BASE_URL: '', HELO_NAME: '' }), readConfig({}))
 })
 
-t.test('values are read as what they are', async t => {
+t.test('values are parsed to their types', async t => {
   const config = readConfig({ PORT: '8080', SENDS_PER_MINUTE: '0', SIMULATOR_DOMAIN: 'Sim.ACME.com', UNKNOWN: 'x' })
   t.match(config, {
     PORT: 8080,
@@ -60,7 +60,7 @@ t.test('values are read as what they are', async t => {
   t.equal(readConfig({ DATABASE_URL: 'postgres://localhost/x', SECRET_KEY }).DATABASE_URL, 'postgres://localhost/x')
 })
 
-t.test('each wrong value is named', async t => {
+t.test('each invalid value is named in the error', async t => {
   for (const [key, values] of Object.entries({
     DATABASE_URL: ['localhost', 'mysql://localhost/x', 'postgres'],
     SECRET_KEY: ['short', 'x'.repeat(31)],
@@ -109,24 +109,24 @@ t.test('each wrong value is named', async t => {
   }
 })
 
-t.test('a wrong transport is told what it may be', async t => {
+t.test('the error for MAIL_TRANSPORT lists the allowed values', async t => {
   shows(t, refusal({ MAIL_TRANSPORT: 'mail.acme.com:25' }), [
     /^MAIL_TRANSPORT: must be capture, direct, relay, smtp:.* or smtps:/,
   ])
 })
 
-t.test('relays are listed in one place', async t => {
+t.test('relays are either in RELAY_URL or in MAIL_TRANSPORT', async t => {
   shows(t, refusal({ MAIL_TRANSPORT: 'relay' }), [/^RELAY_URL: required/])
   shows(t, refusal({ MAIL_TRANSPORT: 'smtp://a.com', RELAY_URL: 'smtp://b.com' }), [/^RELAY_URL: MAIL_TRANSPORT lists/])
 })
 
-t.test('every wrong value is named at once, one line each', async t => {
+t.test('the error lists all invalid variables, one per line', async t => {
   const wrong = { PORT: 'x', MAIL_TRANSPORT: 'x', LOG_LEVEL: 'x', SECRET_KEY: 'x', DATABASE_URL: 'x' }
   const named = refusal(wrong)?.map(line => line.split(':')[0])
   t.strictSame(named?.sort(), Object.keys(wrong).sort())
 })
 
-t.test('no secret stands in the refusal', async t => {
+t.test('the error contains no secrets', async t => {
   const canary = 'canary-7261'
   const lines = refusal({
     SECRET_KEY: canary,
@@ -139,11 +139,11 @@ t.test('no secret stands in the refusal', async t => {
   t.notMatch(lines?.join('\n'), canary)
 })
 
-t.test('a database of the operator’s own needs a secret of the operator’s own', async t => {
+t.test('DATABASE_URL requires SECRET_KEY', async t => {
   shows(t, refusal({ DATABASE_URL: 'postgres://localhost/x' }), [/^SECRET_KEY: required with DATABASE_URL/])
 })
 
-t.test('.env.example has every key, and its values are the defaults', async t => {
+t.test('.env.example lists every variable with its default', async t => {
   const text = await readFile(new URL('../../.env.example', import.meta.url), 'utf8')
   const given = Object.fromEntries(Array.from(text.matchAll(/^#([A-Z_]+)=(.*)$/gm), ([, key, value]) => [key, value]))
   t.strictSame(Object.keys(given), Object.keys(Environment.shape))

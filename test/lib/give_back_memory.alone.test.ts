@@ -9,12 +9,12 @@ const MEGABYTE = 1024 * 1024
 
 type GcEntry = { detail: { kind: number } }
 
-t.test('a process that becomes idle gives back the memory that it took', async t => {
+t.test('an idle process returns its memory to the system', async t => {
   setFlagsFromString('--expose-gc') // as in the Procfile
   globalThis.gc = runInNewContext('gc')
   giveBackMemory(250)
   const before = process.memoryUsage.rss()
-  // Garbage that V8 would keep: it has survived, and nothing is allocated afterwards.
+  // Garbage that V8 would keep: it is old, and nothing is allocated afterwards.
   let held: unknown[] | null = Array.from({ length: 3_000_000 }, (_, n) => ({ n }))
   await sleep(10)
   t.ok(held.length > 0)
@@ -27,7 +27,7 @@ t.test('a process that becomes idle gives back the memory that it took', async t
   t.ok(kept < grown / 2, `${kept} of ${grown} bytes`)
 })
 
-/** The next time that all garbage is collected: nothing but what is tested asks for it here. */
+/** Resolves at the next full garbage collection; nothing else here triggers one. */
 async function collected(): Promise<void> {
   const keepsRunning = setInterval(() => {}, 1_000)
   await new Promise<void>(resolve => {

@@ -4,7 +4,7 @@ import { ApiError, OutageError } from '#lib/errors.ts'
 import { createLog } from '#lib/log.ts'
 import { kindOf } from '#lib/log_repeats.ts'
 
-/** What a log writes, as text. */
+/** The output of a log, as text. */
 function written(write: (log: ReturnType<typeof createLog>) => void, level = 'trace'): string {
   const lines: string[] = []
   write(createLog(level, { write: line => void lines.push(line) }))
@@ -21,7 +21,7 @@ t.test('a record is one line of JSON with its level, time, process and message',
   t.strictSame(Object.keys(record).sort(), ['email_id', 'level', 'msg', 'pid', 'time'])
 })
 
-t.test('the level says what is written', async t => {
+t.test('the level decides which records are written', async t => {
   t.equal(
     written(log => log.debug('x'), 'info'),
     '',
@@ -36,7 +36,7 @@ t.test('the level says what is written', async t => {
   )
 })
 
-t.test('what is secret by name is not written, at any of three levels', async t => {
+t.test('fields with secret names are not written, three levels deep', async t => {
   for (const name of [
     'authorization',
     'password',
@@ -55,7 +55,7 @@ t.test('what is secret by name is not written, at any of three levels', async t 
   }
 })
 
-t.test('line breaks and control characters in any field stay in their one line', async t => {
+t.test('line breaks and control characters in any field stay within one line', async t => {
   const hostile = `a\r\nb\nc\u2028d\u2029e\u0085f\x1b[2Jg\x00h\u202ei${String.fromCharCode(0xd800)}`
   const error = Object.assign(new Error(hostile), { code: hostile })
   const text = written(log => {
@@ -73,7 +73,7 @@ t.test('line breaks and control characters in any field stay in their one line',
   t.match(JSON.parse(lines[0] as string), { path: hostile, msg: hostile })
 })
 
-t.test('an API key is not written, whatever field it is in', async t => {
+t.test('an API key is not written, in any field', async t => {
   const key = generateApiKey()
   const text = written(log => {
     log.info({ path: `/emails/${key}`, [key]: [key] }, `asked for ${key}.`)
@@ -83,7 +83,7 @@ t.test('an API key is not written, whatever field it is in', async t => {
   for (const line of text.trimEnd().split('\n')) t.doesNotThrow(() => JSON.parse(line))
 })
 
-t.test('an outage writes one line a second of each kind, with the number of those left out', async t => {
+t.test('an outage writes one line per second and kind, with the number left out', async t => {
   const lines: { msg: string; n?: number; left_out?: number }[] = []
   const log = createLog('info', { write: line => void lines.push(JSON.parse(line)) })
   const away = new OutageError('connect ECONNREFUSED')
@@ -110,7 +110,7 @@ t.test('an outage writes one line a second of each kind, with the number of thos
   ])
 })
 
-t.test('messages are of one kind whatever ids, numbers and errors are in them', async t => {
+t.test('kindOf ignores ids, numbers and errors in messages', async t => {
   const kinds = [
     'Error with notify listener (trying again in 888ms): connect ECONNREFUSED 127.0.0.1:41851',
     'Error with notify listener (trying again in 12ms): Connection terminated unexpectedly',

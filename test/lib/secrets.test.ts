@@ -6,7 +6,7 @@ const others = createSecrets('A secret key of thirty-two chars')
 const context = 'domains|dkim_key|7|1'
 const plaintext = Buffer.from('-----BEGIN PRIVATE KEY-----')
 
-t.test('what is sealed opens again', async t => {
+t.test('open returns what seal encrypted', async t => {
   for (const secret of [plaintext, Buffer.alloc(0), Buffer.alloc(100_000, 1)]) {
     t.ok(secrets.open(secrets.seal(secret, context), context).equals(secret))
   }
@@ -16,12 +16,12 @@ t.test('what is sealed opens again', async t => {
   t.notOk(sealed.equals(secrets.seal(plaintext, context)), 'each time under another nonce')
 })
 
-t.test('the same key opens it in another process', async t => {
+t.test('open works in another process with the same key', async t => {
   const again = createSecrets('a secret key of thirty-two chars')
   t.ok(again.open(secrets.seal(plaintext, context), context).equals(plaintext))
   t.ok(again.pepper.equals(secrets.pepper))
   t.ok(again.sign('click', plaintext).equals(secrets.sign('click', plaintext)))
-  // What older versions stored and signed must stay good.
+  // Secrets and signatures of older versions must stay valid.
   t.equal(
     secrets.sign('click', Buffer.from('x')).toString('hex'),
     'e6f4be03263a81825ba50a92958df3d54652d4d3ab772f797db849681e9ca2a1',
@@ -31,11 +31,11 @@ t.test('the same key opens it in another process', async t => {
   t.equal(secrets.open(stored, context).toString(), 'kept')
 })
 
-t.test('another key is told from a damaged secret', async t => {
+t.test('open distinguishes another key from a damaged secret', async t => {
   t.throws(() => others.open(secrets.seal(plaintext, context), context), /SECRET_KEY does not fit/)
 })
 
-t.test('a flipped bit anywhere is noticed', async t => {
+t.test('open throws for any flipped bit', async t => {
   const sealed = secrets.seal(plaintext, context)
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const changed = Buffer.from(sealed)
@@ -44,14 +44,14 @@ t.test('a flipped bit anywhere is noticed', async t => {
   }
 })
 
-t.test('it opens only where it was sealed', async t => {
+t.test('open throws for another context', async t => {
   const sealed = secrets.seal(plaintext, context)
   for (const elsewhere of ['domains|dkim_key|8|1', 'domains|dkim_key|7|2', 'webhooks|secret|7|1', '', `${context} `]) {
     t.throws(() => secrets.open(sealed, elsewhere), /was changed or moved/)
   }
 })
 
-t.test('what was never sealed does not open', async t => {
+t.test('open throws for bytes that were never sealed', async t => {
   const sealed = secrets.seal(Buffer.alloc(0), context)
   for (let length = 0; length < sealed.length; length++) {
     t.throws(() => secrets.open(sealed.subarray(0, length), context), /no sealed secret/)

@@ -8,7 +8,7 @@ const world = await openWorld(t)
 const { pool } = world
 const account = await newAccount(world)
 
-/** Takes the jobs that were added since the last call. */
+/** Removes and returns the jobs added since the last call. */
 async function takeJobs() {
   const { rows } = await pool.pg.query(`
     SELECT task_identifier AS task, priority, max_attempts FROM graphile_worker.jobs ORDER BY id

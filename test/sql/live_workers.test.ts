@@ -4,7 +4,7 @@ import { openWorld } from '#test/support/world.ts'
 
 const { pool } = await openWorld(t)
 
-t.test('a worker counts while its two pools are seen', async t => {
+t.test('a worker counts as alive while both its pools send heartbeats', async t => {
   t.equal(await countLiveWorkers(pool, 60), 0)
   await upsertHeartbeats(pool, ['a', 'b', 'c', 'd'])
   t.equal(await countLiveWorkers(pool, 60), 2)

@@ -8,13 +8,13 @@ import { openWorld } from '#test/support/world.ts'
 const { pool } = await openWorld(t)
 
 const MAX_BYTES = 1_000
-/** JSON of `{"id":1000,"text":""}`. */
+/** The size of the JSON of `{"id":1000,"text":""}`. */
 const EMPTY_ROW = 21
 
 const Row = z.object({ id: z.int(), text: z.string() })
 type Row = z.infer<typeof Row>
 
-/** A list with ids from 1,000 on, whose rows have texts of these lengths. */
+/** A list with ids from 1,000, whose rows have texts of these lengths. */
 function listOf(lengths: number[]) {
   const ids = sql.array(
     lengths.map((_, n) => 1_000 + n),
@@ -42,7 +42,7 @@ const weigh = (data: Row[]) => data.reduce((sum, { text }) => sum + EMPTY_ROW + 
 const isFull = ({ data }: Page<Row>, limit: number, next: number) =>
   data.length === limit || weigh(data) + EMPTY_ROW + next > MAX_BYTES
 
-t.test('a walk by after reads each row once, whatever the rows weigh', async t => {
+t.test('paging by after returns each row once, however large the rows are', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(lengths, limit, async (lengths, limit) => {
@@ -62,7 +62,7 @@ t.test('a walk by after reads each row once, whatever the rows weigh', async t =
   )
 })
 
-t.test('a walk by before reads each row once, whatever the rows weigh', async t => {
+t.test('paging by before returns each row once, however large the rows are', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(lengths, limit, async (lengths, limit) => {
@@ -82,7 +82,7 @@ t.test('a walk by before reads each row once, whatever the rows weigh', async t 
   )
 })
 
-/** `next`: length of the row that follows in the direction of the walk. */
+/** `next`: length of the next row in the direction of paging. */
 function checkPage(page: Page<Row>, limit: number, next: number | undefined): void {
   const { data, has_more } = page
   if (data.length > limit) throw new Error('more rows than asked for')

@@ -15,7 +15,7 @@ const Count = z.object({ count: z.int() })
 const count = async (db: Queryable = pool) => (await db.one(sql.type(Count)`SELECT count(*) FROM things`)).count
 const insert = (id: number) => sql.unsafe`INSERT INTO things VALUES (${id}, 'x')`
 
-t.test('a row of another type than the query says throws', async t => {
+t.test('a row that does not match the type of its query throws', async t => {
   const Row = z.object({ id: z.int(), name: z.string() })
   t.strictSame(await pool.one(sql.type(Row)`SELECT 1 AS id, 'a' AS name`), { id: 1, name: 'a' })
   for (const query of [
@@ -35,7 +35,7 @@ t.test('a row of another type than the query says throws', async t => {
   await t.rejects(pool.any(sql.type(Row)`SELECT * FROM (VALUES (1, 'a'), (2, NULL)) AS v(id, name)`), z.ZodError)
 })
 
-t.test('a timestamp is a Date, a bigint a number, a uuid text, bytes a Buffer', async t => {
+t.test('Postgres types are returned as Date, number, string, Buffer and JSON', async t => {
   const row = await pool.one(sql.type(z.looseObject({}))`
     SELECT '2026-11-21T09:19:04.123Z'::timestamptz AS at, 9007199254740991::bigint AS large, count(*) AS count,
       '01890000-0000-7000-8000-000000000000'::uuid AS id, '\\xff00'::bytea AS bytes, NULL AS nothing, '{"a":[1]}'::jsonb AS json,
@@ -47,7 +47,7 @@ t.test('a timestamp is a Date, a bigint a number, a uuid text, bytes a Buffer', 
   t.strictSame(others, { nothing: null, json: { a: [1] }, texts: ['a', 'b'] })
 })
 
-t.test('the verb says how many rows there may be', async t => {
+t.test('each query method checks the number of rows', async t => {
   const rows = (n: number) => sql.type(z.object({ n: z.int() }))`SELECT n FROM generate_series(1, ${n}) AS n`
   t.strictSame(await pool.any(rows(2)), [{ n: 1 }, { n: 2 }])
   t.strictSame(await pool.maybeOne(rows(1)), { n: 1 })
@@ -58,7 +58,7 @@ t.test('the verb says how many rows there may be', async t => {
   t.equal(await pool.run(sql.unsafe`SELECT generate_series(1, 3)`), 3)
 })
 
-t.test('values are never part of the text, however many there are', async t => {
+t.test('values are sent as parameters, never as SQL text', async t => {
   const hostile = `'; DROP TABLE things; -- $1 $slonik_1`
   t.strictSame(await pool.one(sql.type(z.object({ x: z.string() }))`SELECT ${hostile}::text AS x`), { x: hostile })
   const values = Array.from({ length: 12 }, (_, i) => sql.fragment`${i}::int`)
@@ -68,7 +68,7 @@ t.test('values are never part of the text, however many there are', async t => {
   t.strictSame(await pool.one(query), { list: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] })
 })
 
-t.test('a transaction that throws leaves nothing, whoever threw, and the pool is as it was', async t => {
+t.test('a transaction that throws is rolled back, and the pool stays usable', async t => {
   const before = await count()
   for (let i = 0; i < 5; i++) {
     const own = pool.transaction(async tx => {
@@ -78,7 +78,7 @@ t.test('a transaction that throws leaves nothing, whoever threw, and the pool is
     await t.rejects(own, { message: 'mine' })
     const refused = pool.transaction(async tx => {
       await tx.run(insert(1))
-      await tx.run(insert(1)).catch(() => {}) // and is not heard: the transaction is lost all the same
+      await tx.run(insert(1)).catch(() => {}) // swallowed here, but the transaction has failed all the same
       await tx.run(insert(2))
     })
     await t.rejects(refused, { code: '25P02' })
@@ -91,11 +91,11 @@ t.test('a transaction that throws leaves nothing, whoever threw, and the pool is
   t.equal(await count(), before + 2)
 })
 
-t.test('a transaction that lost a statement unheard does not pass for done', async t => {
+t.test('a transaction rejects when one of its statements failed, even if the error was swallowed', async t => {
   await t.rejects(pool.transaction(tx => tx.run(sql.unsafe`SELECT 1 / 0`).catch(() => 0)))
 })
 
-t.test('a transaction is seen by nobody else until it is done', async t => {
+t.test('other connections see a transaction only after its commit', async t => {
   const before = await count()
   await pool.transaction(async tx => {
     await tx.run(insert(10))
@@ -104,7 +104,7 @@ t.test('a transaction is seen by nobody else until it is done', async t => {
   t.equal(await count(), before + 1)
 })
 
-t.test('a connection that breaks in the middle is replaced, and its transaction is undone', async t => {
+t.test('a broken connection is replaced and its transaction rolled back', async t => {
   const before = await count()
   const broken = pool.transaction(async tx => {
     await tx.run(insert(20))
@@ -116,7 +116,7 @@ t.test('a connection that breaks in the middle is replaced, and its transaction 
   t.equal(await count(), before)
 })
 
-t.test('an error tells whether Postgres answered', async t => {
+t.test('sqlState returns the code of an error from Postgres, otherwise null', async t => {
   const refused = await pool.run(sql.unsafe`SELECT 1 / 0`).catch(error => error)
   t.equal(sqlState(refused), '22012')
   t.equal(sqlState(new Error('anything')), null)
@@ -129,7 +129,7 @@ t.test('an error tells whether Postgres answered', async t => {
   await nowhere.end()
 })
 
-t.test('a connection that is lost while Postgres works tells that there was no answer', async t => {
+t.test('a connection lost during a statement throws NoAnswerError', async t => {
   const lost = createPool(url, { max: 1 })
   lost.pg.once('connect', client => setTimeout(() => (client as unknown as pg.Client).connection.stream.destroy(), 50))
   const unanswered = await lost.run(sql.unsafe`SELECT pg_sleep(1)`).catch(error => error)
@@ -139,7 +139,7 @@ t.test('a connection that is lost while Postgres works tells that there was no a
   await lost.end()
 })
 
-t.test('nothing waits without a bound', async t => {
+t.test('statements, locks and idle transactions have timeouts', async t => {
   const { rows } = await pool.pg.query(
     `SELECT name, setting FROM pg_settings WHERE name IN
       ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'application_name') ORDER BY name`,
@@ -156,7 +156,7 @@ t.test('nothing waits without a bound', async t => {
   t.match(pool.pg.options, { connectionTimeoutMillis: 2_000, query_timeout: 17_000, keepAlive: true })
 })
 
-t.test('tsc refuses a pool where a transaction is required', async t => {
+t.test('tsc rejects a Pool where a Tx is required', async t => {
   // @ts-expect-error: tsc fails here once a Pool passes for a Tx
   const tx: Tx = pool
   t.equal(tx.tx, undefined)

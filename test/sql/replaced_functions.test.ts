@@ -10,7 +10,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const account = await newAccount(world)
 
-t.test('emails are accepted while a migration replaces the functions that accept them', async t => {
+t.test('emails are accepted while a migration replaces the SQL functions', async t => {
   const client = new pg.Client({ connectionString: world.config.DATABASE_URL })
   await client.connect()
   t.teardown(() => client.end())
@@ -30,7 +30,7 @@ t.test('emails are accepted while a migration replaces the functions that accept
     }
   }
   const sending = Array.from({ length: 4 }, send)
-  // As rarely as a statement is repeated: it can meet one replacement at each of its tries.
+  // Rarely, because a statement is retried only a few times, and each try may meet a replacement.
   for (let n = 0; n < 4; n++) {
     await client.query(text)
     await sleep(500)

@@ -15,7 +15,7 @@ import { openWorld, SECRET_KEY, testConfig } from '#test/support/world.ts'
 const world = await openWorld(t)
 const { pool, secrets } = world
 
-t.test('neither an API key nor the private part of a DKIM key stands in the database', async t => {
+t.test('the database contains no API key and no private part of a DKIM key', async t => {
   const keys = [(await setUp(pool, secrets)) as string]
   const account = { id: uuid(), name: 'acme', plan: 'unlimited' }
   await insertAccount(pool, account)
@@ -49,7 +49,7 @@ t.test('neither an API key nor the private part of a DKIM key stands in the data
   t.equal(Buffer.from(seed, 'base64url').length, 32)
   for (const bytes of [Buffer.from(seed, 'base64url'), pkcs8]) {
     for (const encoding of ['hex', 'base64', 'base64url'] as const) {
-      // Base64 of what stands in the middle of something longer has other ends.
+      // The ends of base64 within a longer text depend on its neighbors.
       for (const start of [0, 1, 2]) t.notMatch(text, bytes.subarray(start).toString(encoding).slice(0, -2))
     }
   }
@@ -59,7 +59,7 @@ t.test('neither an API key nor the private part of a DKIM key stands in the data
   for (const part of [SECRET_KEY, hex(SECRET_KEY), secrets.pepper.toString('hex')]) t.notMatch(text, part)
 })
 
-t.test('a process with another SECRET_KEY does not start', async t => {
+t.test('a process with another SECRET_KEY refuses to start', async t => {
   const url = world.config.DATABASE_URL as string
   const other = testConfig(url, { SECRET_KEY: `${SECRET_KEY}!` })
   const refusal = await layFoundation(other, world.log).catch(error => error)
@@ -70,7 +70,7 @@ t.test('a process with another SECRET_KEY does not start', async t => {
   await same.pool.end()
 })
 
-t.test('a sealed key that is moved to another row does not open', async t => {
+t.test('a sealed key moved to another row cannot be opened', async t => {
   const { rows } = await pool.pg.query('SELECT DISTINCT ON (account_id) * FROM dkim_keys')
   const [first, second] = rows
   t.doesNotThrow(() => secrets.open(first.private_key, dkimContext(first)))

@@ -14,7 +14,7 @@ const { pg } = world.pool
 
 type Reference = { name: string; table: string; columns: string[]; target: string; target_columns: string[] }
 
-/** Every foreign key from or to a table of tenants, from the catalog. */
+/** Every foreign key from or to a table with account_id, from the catalog. */
 const { rows: references } = await pg.query<Reference>(`
   SELECT conname AS name, conrelid::regclass::text AS table, confrelid::regclass::text AS target,
     (SELECT array_agg(attname::text ORDER BY n) FROM unnest(conkey) WITH ORDINALITY AS k(num, n)
@@ -34,14 +34,14 @@ const between = references.filter(({ table, target }) => tenantTables.includes(t
 const mine = await fill(await newAccount(world))
 const theirs = await fill(await newAccount(world))
 
-/** Columns that are named like a reference and are none: rows that outlive what they name, and ids of other worlds. */
+/** Columns that look like references but are none: their rows outlive the target, or the ids are external. */
 const unbound = [
   ...['suppressions.source_email_id', 'emails.domain_id', 'emails.template_id', 'emails.message_id'],
   ...['emails.topic_id', 'deliveries.topic_id'],
   ...['email_metrics.domain_id', 'email_metrics.campaign_id'],
   ...['attachments.content_id', 'received_emails.message_id', 'received_attachments.content_id'],
   'kept_message_ids.message_id',
-  // Removed in slices after what they name.
+  // Removed in slices after the target is deleted.
   ...[
     'contacts.domain_id',
     'audience_members.audience_id',
@@ -66,14 +66,14 @@ const unbound = [
   ...['memberships.member_id', 'sessions.member_id', 'member_links.member_id', 'audit_log.actor_id'],
 ]
 
-t.test('every reference between tables of tenants holds the account, first on both sides', async t => {
+t.test('every foreign key between tables of tenants begins with account_id on both sides', async t => {
   t.ok(between.length > 0)
   for (const { table, columns, target, target_columns } of between) {
     t.strictSame([columns[0], target_columns[0]], ['account_id', 'account_id'], `${table} ${target}`)
   }
 })
 
-t.test('every column with the id of another row is a reference', async t => {
+t.test('every column with the id of another row has a foreign key', async t => {
   for (const { table, name } of columns.filter(column => tenantTables.includes(column.table))) {
     if (!name.endsWith('_id') || name === 'account_id' || unbound.includes(`${table}.${name}`)) continue
     t.ok(
@@ -83,7 +83,7 @@ t.test('every column with the id of another row is a reference', async t => {
   }
 })
 
-t.test('every table of tenants refers to an account, itself or by way of another', async t => {
+t.test('every table of tenants refers to an account, directly or through another table', async t => {
   for (const table of tenantTables) {
     t.ok(
       references.some(reference => reference.table === table && reference.columns.includes('account_id')),
@@ -92,13 +92,13 @@ t.test('every table of tenants refers to an account, itself or by way of another
   }
 })
 
-/** A copy of a row that another key of its own refers by would be refused for that one. */
+/** A copy of these rows would violate another key, so they are updated instead. */
 const UPDATED = ['email_contents.content_id', 'polls.email_id', 'polls.campaign_id', 'poll_answers.poll_id']
 
 for (const { name, table, columns: own, target, target_columns } of between) {
   const [, column = ''] = own
   const [, id = ''] = target_columns
-  t.test(`a ${table} row with the ${column} of another account is refused`, async t => {
+  t.test(`a ${table} row cannot reference a ${column} of another account`, async t => {
     const { rows } = await pg.query(`SELECT "${id}" AS id FROM ${target} WHERE account_id = $1`, [theirs.id])
     const write = UPDATED.includes(`${table}.${column}`) ? updateReference : insertCopy
     await t.rejects(write(table, mine.id, column, rows[0].id), { code: '23503', constraint: name })
@@ -124,9 +124,9 @@ async function fillMembers({ id }: TestAccount): Promise<void> {
   )
 }
 
-/** Gives an account a row in every table. */
+/** Inserts a row of the account into every table. */
 async function fill(account: TestAccount): Promise<TestAccount> {
-  await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // else its usage is not counted
+  await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // usage is counted only for plans with limits
   const webhook = await addWebhook(world, account.id, { endpoint: 'https://hook.acme.com/', events: ['*'] })
   const long = Buffer.alloc(SHORT_CONTENT + 1).toString('base64')
   const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: long }] })
@@ -244,7 +244,7 @@ async function fillAutomations(
   await pg.query(`INSERT INTO automation_run_steps VALUES ($1, $2, 1, 0, 'completed')`, [id, run])
 }
 
-/** Inserts a row of the account again with another reference, and whatever must be unique besides it made anew. */
+/** Copies a row of the account with another reference, and new values for columns that must be unique. */
 async function insertCopy(table: string, account_id: string, column: string, id: string): Promise<void> {
   const { rows: unique } = await pg.query<{ name: string; type: string }>(
     `SELECT a.attname AS name, format_type(a.atttypid, NULL) AS type

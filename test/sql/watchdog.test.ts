@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Watchdog } from '#sql/watchdog.ts'
 
-// Connects whoever asks, and says nothing: as a Postgres in a black hole, or one that has no time for new connections.
+// Accepts connections but never replies, like a Postgres in a black hole or without time for new connections.
 const server = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
 await once(server, 'listening')
 t.teardown(() => server.close())
@@ -16,7 +16,7 @@ const nextProbe = async () => {
   await new Promise(resolve => socket.once('close', resolve)) // also by a reset
 }
 
-t.test('a statement is lost when Postgres answers nothing', async t => {
+t.test('a statement fails when Postgres does not respond', async t => {
   const watchdog = new Watchdog(url)
   await t.rejects(
     watchdog.watch(() => new Promise(() => {})),
@@ -25,7 +25,7 @@ t.test('a statement is lost when Postgres answers nothing', async t => {
   t.equal(watchdog.isSilent, true)
 })
 
-t.test('a statement is not lost while Postgres answers others', async t => {
+t.test('a slow statement does not fail while Postgres responds to others', async t => {
   const watchdog = new Watchdog(url)
   const slow = Promise.withResolvers<string>()
   const outcome = watchdog.watch(() => slow.promise)

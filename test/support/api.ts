@@ -8,13 +8,13 @@ import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { checkAnswers } from '#test/support/http/check_answers.ts'
 import { createSite } from '#web/site.ts'
 
-/** `body` is what the API answered, by the fields tests look at most; `t.match` looks at any other. */
+/** `body` is the response of the API, with the fields that tests use most; `t.match` and `shows` see all others. */
 export type AnswerBody = { id: string; name: string; message: string; status: string; data: AnswerBody[] }
 export type Answer = { status: number; headers: Headers; text: string; body: AnswerBody }
 
 export type Api = {
   url: string
-  /** JSON in, JSON out. `key: null` sends no key. */
+  /** Sends and parses JSON. `key: null` sends no API key. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
 }
 
@@ -25,7 +25,7 @@ export type RequestOptions = {
   raw?: string | Buffer
 }
 
-/** The real API on a real socket. */
+/** Starts the real API on a real socket. */
 export async function startApi(t: Pick<Test, 'teardown'>, foundation: Foundation, default_key: string): Promise<Api> {
   const app = createApp(foundation, createSite(foundation))
   const check = checkAnswers(app)
@@ -43,12 +43,12 @@ export async function startApi(t: Pick<Test, 'teardown'>, foundation: Foundation
   return openApi(url, default_key)
 }
 
-/** An API that serves already. */
+/** An API that is already running. */
 export function openApi(url: string, default_key: string): Api {
   return { url, request: (method, path, options) => request(url, default_key, method, path, options) }
 }
 
-/** The same, on a connection to Postgres that can be cut and slowed down. */
+/** Starts an API whose connection to Postgres can be cut and delayed. */
 export async function startProxiedApi(
   t: Test,
   { config, log }: Foundation,
@@ -85,7 +85,7 @@ async function request(
   return { status: response.status, headers: response.headers, text, body: parsed(response, text) }
 }
 
-/** Null for what is no JSON. */
+/** Null if the text is not JSON. */
 function parsed({ headers }: Response, text: string): AnswerBody {
   return JSON.parse((headers.get('content-type')?.includes('json') && text) || 'null')
 }

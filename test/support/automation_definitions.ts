@@ -25,7 +25,7 @@ export async function createAutomation(api: Api, account: TestAccount, fields: o
   return answer.id
 }
 
-/** An automation as the API shows it. */
+/** An automation as the API returns it. */
 export async function getAutomation(api: Api, id: string): Promise<Omit<Automation, 'created_at' | 'updated_at'>> {
   const { body } = await api.request('GET', `/api/automations/${id}`)
   return body as unknown as Automation
@@ -33,7 +33,7 @@ export async function getAutomation(api: Api, id: string): Promise<Omit<Automati
 
 type RunFields = { status?: 'running' | 'completed' | 'failed' | 'skipped'; version?: number; contact_id?: string }
 
-/** Adds runs of an automation by their rows, oldest first; returns their ids. */
+/** Adds runs of an automation as rows, oldest first; returns their ids. */
 export async function addRuns(
   { pool }: Database,
   { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,

@@ -7,17 +7,17 @@ import type { TestAccount } from './world.ts'
 
 type Database = Pick<Foundation, 'pool'>
 
-/** A step as a caller gives it. Its key is by default its type. */
+/** A step as a caller writes it. The default key is the type. */
 export type TestStep = { key?: string; type: string; config?: object }
 /** `['wait', 'reply', 'event_received']` */
 export type TestConnection = [from: string, to: string, type?: ConnectionType]
 
-/** A step that waits for an event without end. */
+/** A step that waits for an event without a timeout. */
 export function waitFor(event_name: string): TestStep {
   return { type: 'wait_for_event', config: { event_name } }
 }
 
-/** A graph that begins with an event. Without connections its steps follow each other. */
+/** A graph that begins with an event. Without connections, its steps follow each other. */
 export function graphOf(steps: TestStep[], connections?: TestConnection[], event_name = 'signed.up'): Graph {
   const all = [{ key: 'start', type: 'trigger', config: { event_name } }, ...steps]
   const given = all.map(({ key, type, config = {} }) => parse(NewStep, { key: key ?? type, type, config }))
@@ -37,7 +37,7 @@ type Fields = {
   connections?: TestConnection[]
 }
 
-/** An automation of the domain of an account, by its rows; returns its id. */
+/** Stores an automation for the domain of an account as rows; returns its id. */
 export async function storeAutomation(
   { pool: { pg } }: Database,
   { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
@@ -61,7 +61,7 @@ export async function storeAutomation(
   return id
 }
 
-/** A run of each of these contacts, as an event starts it; returns their ids. */
+/** Stores a run for each contact, like one started by an event; returns their ids. */
 export async function startRuns(
   { pool: { pg } }: Database,
   { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
@@ -80,12 +80,12 @@ export async function startRuns(
   return rows.map(({ id }) => id)
 }
 
-/** Runs are made in sets of so many. */
+/** Runs are created in sets of this size. */
 const BATCH = 5_000
 
 /**
- * Makes `count` runs that wait in the first step of version 1, a delay, each of a new contact. `due` is an SQL expression of
- * when the delay ends; `p.email` in it is the address of the contact.
+ * Creates `count` runs, each of a new contact, that wait in the first step of version 1, a delay. `due` is an SQL expression for
+ * the end of the delay; `p.email` in it is the address of the contact.
  */
 export async function fillRuns(
   { pool: { pg } }: Database,
@@ -112,7 +112,7 @@ export async function fillRuns(
   }
 }
 
-/** A run with its steps, as it is stored. */
+/** A run with its steps, as stored. */
 export async function readRun({ pool: { pg } }: Database, id: string) {
   const { rows } = await pg.query('SELECT * FROM automation_runs WHERE id = $1', [id])
   const { rows: steps } = await pg.query(
@@ -122,7 +122,7 @@ export async function readRun({ pool: { pg } }: Database, id: string) {
   return { ...rows[0], steps }
 }
 
-/** Makes runs due whose wait is to end, as if so much time had passed. */
+/** Makes waiting runs due, as if this much time had passed. */
 export async function passTime({ pool: { pg } }: Database, run_id: string, interval: string): Promise<void> {
   await pg.query(
     `UPDATE automation_runs SET due_at = due_at - $2::interval, wait_until = wait_until - $2::interval,

@@ -12,7 +12,7 @@ export type StoredRun = {
   is_due: boolean
 }
 
-/** Runs of an automation, oldest first. */
+/** The runs of an automation, oldest first. */
 export async function runsOf({ pool: { pg } }: Database, automation_id: string): Promise<StoredRun[]> {
   const { rows } = await pg.query(
     `SELECT id, contact_email, status, payload, depth, since_event, due_at <= now() AS is_due FROM automation_runs
@@ -21,13 +21,13 @@ export async function runsOf({ pool: { pg } }: Database, automation_id: string):
   )
   return rows
 }
-/** How many contacts did not enter an automation because of a limit. */
+/** The number of contacts that did not enter an automation because of a limit. */
 export async function limitedOf({ pool: { pg } }: Database, automation_id: string): Promise<number> {
   const { rows } = await pg.query('SELECT limited::integer FROM automations WHERE id = $1', [automation_id])
   return rows[0].limited
 }
 
-/** Lets a run wait for an event, as a worker leaves it; returns after its commit. */
+/** Makes a run wait for an event, like a worker; returns after its commit. */
 export async function letWait({ pool: { pg } }: Database, run_id: string, event: string): Promise<void> {
   await pg.query(
     `UPDATE automation_runs SET step = 1, wait_event = $2, due_at = now() + interval '1 day' WHERE id = $1`,

@@ -7,28 +7,28 @@ import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { ROOT } from './root.ts'
 
-/** Opens a browser until the end of a test. */
+/** Opens a browser, closed at the end of the test. */
 export async function openBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
   const browser = await launchBrowser()
   t.teardown(() => browser.close())
   return browser
 }
 
-/** A real Chromium. The package has one for Linux on x64; elsewhere CHROMIUM_PATH names another. */
+/** Starts a real Chromium. The package has one for Linux on x64; on other systems CHROMIUM_PATH names one. */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = process.env.CHROMIUM_PATH ?? (await unpackChromium())
-  // Without a sandbox, since it also runs as root. mail.lan is this machine as others of its network see it: no secure context.
+  // Without a sandbox, since it also runs as root. mail.lan resolves to this machine, like its name in a local network: no secure context.
   const args = ['--no-sandbox', '--host-resolver-rules=MAP mail.lan 127.0.0.1']
   return chromium.launch({ executablePath, args })
 }
 
-/** Gone with the package when another version is installed. */
+/** Removed with the package when another version is installed. */
 const CACHE = join(ROOT, 'node_modules/.cache')
 const UNPACKED = join(CACHE, 'chromium')
 
 /**
- * Unpacks Chromium unless another test has done so; returns the path of its program. The package writes straight into the
- * directory of temporary files, where a second test would start a program that is half written: here it appears whole.
+ * Unpacks Chromium unless another test has done so; returns the path of the program. The package unpacks directly into the
+ * directory for temporary files, where a second test might start a half-written program: here it appears complete.
  */
 async function unpackChromium(): Promise<string> {
   const program = join(UNPACKED, 'chromium')
@@ -50,12 +50,12 @@ async function unpackChromium(): Promise<string> {
   return program
 }
 
-/** As small as there is one: it is sent to the browser for each page. */
+/** The smallest build, since it is sent to the browser for each page. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-/** Returns what axe finds on a page against WCAG 2.2 AA, as `rule: selector`. */
+/** Returns the violations of WCAG 2.2 AA that axe finds on a page, as `rule: selector`. */
 export async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   return page.evaluate(async rules => {

@@ -2,10 +2,10 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import { newId } from '#lib/ids.ts'
 import type { TestAccount } from '#test/support/world.ts'
 
-/** A recipient of a campaign as sending leaves it: `email` with the state of its delivery, or none. */
+/** A recipient of a campaign as sending stores it: `email` with the state of its delivery, or none. */
 type RecipientFields = { state: 'p' | 'm' | 'x' | 'c'; reason?: string; email?: { status: string; state: string } }
 
-/** Adds a recipient of run 1, with its email and its delivery; returns their ids. */
+/** Adds a recipient of run 1 with its email and delivery; returns their ids. */
 export async function addRecipient(
   { pool }: Pick<Foundation, 'pool'>,
   { id: account_id, domain_id, domain }: TestAccount,
@@ -42,7 +42,7 @@ export async function addRecipient(
   return email_id
 }
 
-/** Moves figures of run 1. */
+/** Adds to figures of run 1. */
 export async function countFigures(
   { pool }: Pick<Foundation, 'pool'>,
   { id: account_id }: TestAccount,

@@ -1,7 +1,7 @@
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { QueuedCampaign } from './campaigns.ts'
 
-/** Lets time pass until the next run of a recurring campaign is due, and so long after that. */
+/** Moves the times of a recurring campaign back so that its next run is due, for this long already. */
 export async function makeNextRunDue(
   { pool }: Pick<Foundation, 'pool'>,
   { campaign_id }: QueuedCampaign,

@@ -16,7 +16,7 @@ type ContactFields = {
   properties?: Record<string, unknown>
 }
 
-/** Adds contacts to the domain of an account, without webhooks and history; returns their ids in the order of the list. */
+/** Adds contacts to the domain of an account, without webhooks and history; returns their ids in the same order. */
 export async function addContacts(
   { pool }: Database,
   account: TestAccount,
@@ -35,7 +35,7 @@ export async function addContacts(
   return rows.map(({ id }) => id)
 }
 
-/** A draft of an account to all of its contacts, by the API; returns its id. */
+/** Creates a draft to all contacts of the account by the API; returns its id. */
 export async function createDraft(api: Api, account: TestAccount, fields: object = {}): Promise<string> {
   const draft = {
     ...{ from: `News <news@${account.domain}>`, subject: 'March', html: '<p>Hello {{first_name|friend}}</p>' },
@@ -57,7 +57,7 @@ type Fields = {
   sender?: string
 }
 
-/** A campaign to all contacts of the domain, as POST /campaigns/:id/send leaves it, without its job. */
+/** A campaign to all contacts of the domain as POST /campaigns/:id/send stores it, without its job. */
 export async function queueCampaign(
   { pool }: Database,
   account: TestAccount,
@@ -79,7 +79,7 @@ export async function queueCampaign(
   return { account_id: account.id, campaign_id: id }
 }
 
-/** Runs the job of a campaign and sends what it stores, again and again until the campaign has the status. */
+/** Runs the job of a campaign and sends what it stores, repeatedly, until the campaign has the status. */
 export async function sendUntil(work: CampaignWork, campaign: QueuedCampaign, status = 'sent'): Promise<void> {
   const isThere = async () => (await readCampaign(work, campaign)).status === status
   await sendUntilTrue(work, campaign, isThere, `the campaign is ${status}`)
@@ -87,7 +87,7 @@ export async function sendUntil(work: CampaignWork, campaign: QueuedCampaign, st
 
 type CampaignWork = TestWork & { ahead?: number }
 
-/** As `sendUntil`, until something else is there. */
+/** Like `sendUntil`, until a condition is true. */
 export async function sendUntilTrue(
   work: CampaignWork,
   campaign: QueuedCampaign,
@@ -109,13 +109,13 @@ export async function readCampaign({ pool }: Database, { account_id, campaign_id
   return rows[0]
 }
 
-/** Figures of run 1 that are not zero. */
+/** The figures of run 1 that are not zero. */
 export async function figuresOf({ pool }: Database, campaign: QueuedCampaign): Promise<Record<string, number>> {
   const figures = await readFigures(pool, { ...campaign, run: 1 })
   return Object.fromEntries(Object.entries(figures).filter(([, count]) => count !== 0))
 }
 
-/** Rows of recipients, by address. */
+/** The rows of recipients, by address. */
 export async function recipientsOf({ pool }: Database, { account_id, campaign_id }: QueuedCampaign) {
   const { rows } = await pool.pg.query(
     `SELECT email, state, reason, email_id IS NOT NULL AS has_email, sent_at IS NOT NULL AS was_sent FROM campaign_recipients
@@ -125,7 +125,7 @@ export async function recipientsOf({ pool }: Database, { account_id, campaign_id
   return rows
 }
 
-/** The commit of a cancel, a pause or a resume. */
+/** Sets the status, like the commit of a cancel, pause or resume. */
 export async function setStatus(
   { pool }: Database,
   { account_id, campaign_id }: QueuedCampaign,

@@ -12,13 +12,13 @@ export type Dashboard = {
   world: Foundation
   account: TestAccount
   api: Api
-  /** A page of a browser in which a new member of that role is signed in. */
+  /** Opens a page in which a new member with this role is signed in. */
   signIn(role: Role, options?: BrowserContextOptions): Promise<Page>
   /** Signs out the member of a page. */
   signOut(page: Page): Promise<void>
-  /** A browser in which nobody is signed in. */
+  /** Opens a page in which nobody is signed in. */
   open(options?: BrowserContextOptions): Promise<Page>
-  /** Scripts and requests that the policy of a page has refused, and errors of scripts. */
+  /** Violations of the content security policy of pages, and errors of their scripts. */
   faults: string[]
 }
 
@@ -26,7 +26,7 @@ export async function openDashboard(t: Test, environment: Record<string, string>
   const world = await openWorld(t, { MAIL_TRANSPORT: 'capture', ...environment })
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
-  world.config.BASE_URL = api.url // which nobody knew before
+  world.config.BASE_URL = api.url // the port was not known before
   const browser = await openBrowser(t)
   const faults: string[] = []
   const open: Dashboard['open'] = async options =>
@@ -52,7 +52,7 @@ export async function openDashboard(t: Test, environment: Record<string, string>
 async function watch(context: BrowserContext, url: string, faults: string[]): Promise<Page> {
   const page = await context.newPage()
   page.on('console', message => {
-    // A response that refuses a form is told there, too.
+    // The console also reports responses that refuse a form.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text())
   })
   page.on('pageerror', error => faults.push(String(error)))

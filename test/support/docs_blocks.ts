@@ -1,10 +1,10 @@
-/** A block of code of a page. `language`: '' if it is indented. */
+/** A code block of a page. `language`: '' if it is indented. */
 export type Block = { page: string; language: string; text: string }
 
 /** Pages whose curl commands test/docs/commands.test.ts runs. */
 export const CURL_PAGES = ['contacts', 'campaigns', 'automations', 'polls', 'sending', 'webhooks', 'events']
 
-/** Fenced blocks, and indented ones without their indent. */
+/** Fenced blocks, and indented ones without their indentation. */
 export function readBlocks(page: string, markdown: string): Block[] {
   const fenced = [...markdown.matchAll(/^```(\w*)\n((?:.*\n)*?)```$/gm)].map(([, language = '', text = '']) => ({
     ...{ page, language, text },

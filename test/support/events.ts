@@ -2,7 +2,7 @@ import { newId } from '#lib/ids.ts'
 import type { EventDraft } from '#sql/events/contact_events.ts'
 import type { TestAccount } from './world.ts'
 
-/** An event of a contact of the domain of an account, without an idempotency key. */
+/** An event of a contact in the domain of an account, without an idempotency key. */
 export function eventDraft(
   { id: account_id, domain_id }: Pick<TestAccount, 'id' | 'domain_id'>,
   contact_id: string,

@@ -1,16 +1,16 @@
 import { extractStrings, type StringPart } from '#lib/files/upload/extract_strings.ts'
 
-/** Where the content of attachments is, in one email or in a batch of them, and the html of a batch. */
+/** Paths of the content of attachments, in one email or a batch, and of the html in a batch. */
 export const mailPaths = [
   ['attachments', '*', 'content'],
   ['*', 'attachments', '*', 'content'],
   ['*', 'html'],
 ]
 
-/** Stands for whatever JSON.parse, or the decoding before it, refuses. */
+/** Stands for text that JSON.parse, or the decoding before it, refuses. */
 export const NOT_JSON = 'not JSON'
 
-/** In pieces of so many bytes, the lengths used in turn. */
+/** Cuts text into pieces of these lengths, used in turn. */
 export async function* cut(bytes: Buffer, lengths: number[]): AsyncGenerator<Buffer> {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const end = at + (lengths[turn % lengths.length] as number)
@@ -19,14 +19,14 @@ export async function* cut(bytes: Buffer, lengths: number[]): AsyncGenerator<Buf
   }
 }
 
-/** The value as JSON.parse gives it, with every lone surrogate in a content replaced and told, as extraction does. */
+/** The value from JSON.parse, with every lone surrogate in content replaced and marked, like extraction does. */
 export function readWhole(text: Buffer): unknown {
   const value = parse(text)
   mapContents(value, content => (typeof content === 'string' ? extracted(content, content.isWellFormed()) : content))
   return value
 }
 
-/** The same value, read by extraction: its skeleton parsed, and each string put back where its placeholder stands. */
+/** The value from extraction: the parsed skeleton, with each string in place of its placeholder. */
 export async function readExtracted(text: AsyncIterable<Buffer>): Promise<unknown> {
   const strings: Buffer[][] = []
   const ended: boolean[] = []

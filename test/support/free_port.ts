@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Ports per process: as many as it may have found and not yet opened. */
+/** Ports per process: the most it may have found and not opened yet. */
 const COUNT = 10
 
 /**
- * Below the ports that the system gives to connections and servers that ask for none. Each process looks among its own, by
- * its id: else another test would now and then take one between the moment it is found and the moment it is opened.
+ * Below the range of ports that the system assigns by itself. Each process searches its own range, chosen by its id: otherwise
+ * another test might take a port between the moment it is found and the moment it is opened.
  */
 const FIRST = 20_000 + (process.pid % 1_200) * COUNT
 
 let found = 0
 
-/** Returns a port for a server that is started later, and perhaps again. */
+/** Returns a port for a server that is started later, perhaps more than once. */
 export async function findFreePort(): Promise<number> {
   for (let tries = 0; tries < COUNT; tries++) {
     const port = FIRST + (found++ % COUNT)

@@ -1,16 +1,16 @@
 import type { Locator, Page } from 'playwright-core'
 
-/** Somebody who uses pages: fields and buttons are found by the names that a reader hears. */
+/** A user of pages, who finds fields and buttons by their accessible names. */
 export type Hands = {
   page: Page
   fill(label: string, text: string): Promise<void>
-  /** Presses a button, or follows a link. */
+  /** Presses a button or follows a link. */
   press(name: string): Promise<void>
 }
 
 const MOST_TABS = 200
 
-/** Uses nothing but keys: what is wanted is reached by Tab. */
+/** Uses only the keyboard: reaches elements by Tab. */
 export function keyboard(page: Page): Hands {
   const reach = async (target: Locator) => {
     await target.waitFor()

@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 /** Source files by their paths, such as `lib/mail/address.ts`. */
 export type Tree = ReadonlyMap<string, string>
 
-/** A broken rule. `key` is how a table of exceptions names it. */
+/** A broken rule. `key` is its name in a table of exceptions. */
 export type Fault = { key: string; because: string }
 
 type Import = { from: string; to: string }
@@ -22,18 +22,18 @@ const LAYERS: Record<string, string[]> = {
   test: ['client', 'docs', 'workers', 'web', 'api', 'tasks', 'flows', 'sql', 'lib'],
 }
 
-/** Static imports, types too, imports in types or while running, and files that are started as threads. */
+/** Static imports, including types, imports in types or at run time, and files that are started as threads. */
 const IMPORT = /(?:\bfrom |\bimport |\bimport\(|\bnew URL\()'([^']+)'/g
 const FOREIGN = /^(?:koa|@koa\/.*|slonik|@slonik\/.*|pg|graphile-worker)$/
 const COMMENT = /^\s*(?:\/\/|\/?\*)/
-/** Begins a function or a method, or is the last line of a head of several lines. */
+/** The first line of a function or a method, or the last line of a head with several lines. */
 const HEAD =
   /^\s*(?:(?:export |default |async |static |override |get |set )*(?:function\b|(?!new\b|super\b)[#\w*]+(?:<.*>)?\()|[)}\]])/
-/** A line that asks and sleeps until something is so. */
+/** A line that polls and sleeps until a condition is true. */
 const POLL = /^\s*(?:while \(.*\) await (?:sleep|new Promise)\(|for \(.*; await sleep\(\w+\)\))/
 const CONTROL = /^\s*(?:\} )?(?:if|else|for|while|switch|catch|try|finally|do|with)\b/
 
-/** Which layer imports which, and packages that lib must not know. */
+/** Finds imports of other layers than those below, and packages that lib must not import. */
 export function findLayerFaults(tree: Tree): Fault[] {
   const unknown = [...tree.keys()].filter(path => !LAYERS[layerOf(path)])
   const faults = listImports(tree).filter(({ from, to }) => {
@@ -48,8 +48,8 @@ export function findLayerFaults(tree: Tree): Fault[] {
 }
 
 /**
- * Inside a layer a room imports only rooms to its left in `order`. A file beside the rooms, such as lib/config.ts, is in
- * the room of its name, or else in the room `top`. Layers without an order have no rooms.
+ * Inside a layer a room imports only rooms to its left in `order`. A file beside the rooms, such as lib/config.ts, belongs to
+ * the room with its name, otherwise to the room `top`. Layers without an order have no rooms.
  */
 export function findRoomFaults(tree: Tree, order: Record<string, string>): Fault[] {
   const placeOf = (path: string): number => {
@@ -69,7 +69,7 @@ export function findRoomFaults(tree: Tree, order: Record<string, string>): Fault
   ]
 }
 
-/** Circles of imports between files, types too. The key is the import that closes the circle. */
+/** Finds circles of imports between files, including types. The key is the import that closes the circle. */
 export function findCircles(tree: Tree): Fault[] {
   const next = Map.groupBy(listImports(tree), ({ from }) => from)
   const done = new Set<string>()
@@ -94,7 +94,7 @@ export function findLongFiles(tree: Tree, max: number): Fault[] {
   })
 }
 
-/** Relies on the formatter: the first and the last line of a function are indented alike, and nothing between them is. */
+/** Relies on the formatter: the first and the last line of a function have the same indentation, and no line between has it. */
 export function findLongFunctions(tree: Tree, max: number): Fault[] {
   return [...tree].flatMap(([path, text]) => {
     const lines = path.endsWith('.ts') ? text.split('\n') : []
@@ -112,7 +112,7 @@ export function findLongFunctions(tree: Tree, max: number): Fault[] {
   })
 }
 
-/** Loops that poll on one line. By `waitUntil` a test that waits in vain ends, and says what for. */
+/** Finds loops that poll on one line. A test that uses `waitUntil` instead ends at a limit and names what it waited for. */
 export function findPolls(tree: Tree): Fault[] {
   return [...tree].flatMap(([path, text]) =>
     text.split('\n').flatMap(line => (POLL.test(line) ? [fault(path, `${line.trim()}: call waitUntil`)] : [])),
@@ -132,7 +132,7 @@ function layerOf(path: string): string {
   return path.split('/')[0] as string
 }
 
-/** `to` is a path of the tree, or the name of a package. */
+/** `to` is a path in the tree or the name of a package. */
 function listImports(tree: Tree): Import[] {
   return [...tree].flatMap(([from, text]) => {
     const found = text.split('\n').flatMap(line => (COMMENT.test(line) ? [] : [...line.matchAll(IMPORT)]))

@@ -3,7 +3,7 @@ import type { Example } from '#docs/generate/read_examples.ts'
 
 const END = '\x1e'
 
-/** A shell that is typed into, one example after the other, as whoever reads the page does. */
+/** A shell that gets one example after the other as typed input, like that of a reader. */
 export class Terminal {
   readonly #shell: ChildProcess
   #stdout = ''
@@ -11,7 +11,7 @@ export class Terminal {
   #onOutput = () => {}
 
   constructor(cwd: string) {
-    // Nothing else of the environment: a proxy or a .curlrc would have a say.
+    // Nothing else of the environment, since a proxy or a .curlrc would affect the result.
     const shell = spawn('sh', { cwd, env: { PATH: process.env.PATH } })
     shell.stdout.setEncoding('utf8').on('data', text => {
       this.#stdout += text
@@ -22,7 +22,7 @@ export class Terminal {
     this.#shell = shell
   }
 
-  /** What it prints. */
+  /** Runs an example; returns its output. */
   async run({ language, code }: Example): Promise<string> {
     this.#stdout = ''
     this.#stderr = ''
@@ -48,14 +48,14 @@ const LOG_ID = /^"\d+"$/
 const COUNTDOWN = /(?<=^ratelimit-(?:remaining|reset): )\d+$/
 
 /**
- * Compares answers with those of a page. `...` there stands for anything, at its depth of brackets or within its string.
- * Times, ids of logs and what is left of a limit are compared by their form. Any other id of the page stands for one that
- * it is everywhere, and that no other is.
+ * Compares output with that of a page. `...` on the page stands for anything, at its depth of brackets or within its string.
+ * Times, ids of logs and remaining limits are compared by their form. Every other id of the page stands for an id that is the
+ * same everywhere and different from all others.
  */
 export class Answers {
   readonly #ids = new Map<string, string>()
 
-  /** Whether it is what the page says. */
+  /** Returns whether the output matches the page. */
   fits(answer: string, found: string): boolean {
     const pairs = align(wordsOf(answer), wordsOf(found))
     if (!pairs) return false
@@ -69,7 +69,7 @@ export class Answers {
   }
 }
 
-/** Lines of an HTTP header; elsewhere strings, brackets, commas and colons, and what stands between them. */
+/** Lines of an HTTP header; otherwise strings, brackets, commas and colons, and the text between them. */
 export function wordsOf(text: string): string[] {
   return text.match(/^[\w-]+: .*$|\.\.\.|"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gm) ?? []
 }
@@ -79,7 +79,7 @@ const zip = (ones: string[], others: string[]) => ones.map((one, i) => [one, oth
 
 type Pair = [expected: string, found: string]
 
-/** Each word with what it was found to be, or null when it is something else. */
+/** Each word with the word found in its place, or null if they do not match. */
 function align(expected: string[], found: string[]): Pair[] | null {
   const pairs: Pair[] = []
   for (const [i, word] of expected.entries()) {

@@ -7,7 +7,7 @@ import { insertMember, saveMembership } from '#sql/members/members.ts'
 
 export const PASSWORD = 'correct horse battery'
 
-/** Adds a member to an account, with PASSWORD. */
+/** Adds a member with PASSWORD to an account. */
 export async function newMember(
   { pool }: Foundation,
   account_id: string,
@@ -23,7 +23,7 @@ export async function newMember(
   return { id, email }
 }
 
-/** The token of a new session, for the cookie. */
+/** Creates a session; returns its token for the cookie. */
 export function sessionOf(world: Foundation, member_id: string): Promise<string> {
   return startSession(world, member_id, { client_address: '127.0.0.1', user_agent: 'test' })
 }

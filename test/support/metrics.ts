@@ -4,7 +4,7 @@ import type { TestAccount } from './world.ts'
 
 type Move = { name: keyof Figures; by?: number; at: Date; domain_id?: string; campaign_id?: string }
 
-/** Moves figures of an account, as what happened at these times would have. */
+/** Adds to the metrics of an account, like events at these times. */
 export async function countMetrics(
   { pool }: Pick<Foundation, 'pool'>,
   account: TestAccount,
@@ -17,14 +17,14 @@ export async function countMetrics(
   )
 }
 
-/** Metrics of a row that are not 0, without rates. */
+/** The metrics of a row that are not 0, without rates. */
 export function countsIn(row: object = {}): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).filter(([name, value]) => value !== 0 && !name.endsWith('_rate')))
 }
 
 type ByQuarter = Record<string, Figures>
 
-/** Figures of an account by quarter of an hour, as they were counted. */
+/** The metrics of an account per quarter hour, as counted. */
 export async function readCounters({ pool }: Pick<Foundation, 'pool'>, account: TestAccount): Promise<ByQuarter> {
   const { rows } = await pool.pg.query(
     `SELECT quarter, name, sum(value::integer)::integer AS count FROM email_metrics m
@@ -35,7 +35,7 @@ export async function readCounters({ pool }: Pick<Foundation, 'pool'>, account: 
   return byQuarter(rows)
 }
 
-/** The same by the rows of deliveries, events and hits. */
+/** The same metrics, computed from the rows of deliveries, events and hits. */
 export async function readRecorded({ pool }: Pick<Foundation, 'pool'>, account: TestAccount): Promise<ByQuarter> {
   const { rows } = await pool.pg.query(
     `WITH reached AS (
@@ -64,7 +64,7 @@ export async function readRecorded({ pool }: Pick<Foundation, 'pool'>, account: 
   return byQuarter(rows)
 }
 
-/** The same as GET /emails/metrics shows them with `email_id`. */
+/** The same metrics as GET /emails/metrics returns them with `email_id`. */
 export async function readSingle({ pool }: Pick<Foundation, 'pool'>, account: TestAccount): Promise<ByQuarter> {
   const { rows } = await pool.pg.query(
     `SELECT quarter_of(m.at) AS quarter, m.name, sum(m.by)::integer AS count

@@ -1,13 +1,13 @@
-/** A network of IPv4, as `[address, prefix length]`, with the number of its autonomous system. */
+/** An IPv4 network as `[address, prefix length]`, with the number of its autonomous system. */
 export type AsnNetwork = { network: [string, number]; system: number }
 
 type Value = string | number | Map<string, Value> | string[]
 type Node = { children: [Node | number | null, Node | number | null] }
 
-/** IPv4 addresses are the lowest of IPv6. */
+/** IPv4 addresses are the lowest IPv6 addresses. */
 const IPV4_AT = 96
 
-/** Writes a MaxMind DB (https://maxmind.github.io/MaxMind-DB/) as GeoLite2-ASN is one: a tree of IPv6, and numbers of systems. */
+/** Writes a MaxMind DB (https://maxmind.github.io/MaxMind-DB/) like GeoLite2-ASN: an IPv6 tree with numbers of systems. */
 export function writeAsnDatabase(networks: AsnNetwork[], databaseType = 'GeoLite2-ASN'): Buffer {
   const root: Node = { children: [null, null] }
   const data: Buffer[] = []
@@ -65,7 +65,7 @@ function writeTree(root: Node): { nodes: number; tree: Buffer } {
   return { nodes: nodes.length, tree }
 }
 
-/** Control byte (type and size), then the value. Numbers are of 32 bits. */
+/** A control byte (type and size), then the value. Numbers have 32 bits. */
 function encode(value: Value): Buffer {
   if (typeof value === 'number') {
     const bytes = Buffer.alloc(5, (6 << 5) | 4)

@@ -6,7 +6,7 @@ import type { TestAccount } from '#test/support/world.ts'
 
 export const POLL = { question: 'How did we do?', options: ['Great', 'OK', 'Bad'] }
 
-/** The path of the link of an option, as it stands in the message of a delivery. */
+/** The path of the link of an option in the message of a delivery. */
 export async function pollPath(
   world: Foundation,
   { id: account_id }: Pick<TestAccount, 'id'>,
@@ -19,7 +19,7 @@ export async function pollPath(
 
 export type PolledEmail = { email_id: string; deliveries: string[]; path: string; paths: string[] }
 
-/** An accepted email with a poll; `paths` are the links of the first option by recipient, in the order of `to`. */
+/** An accepted email with a poll; `paths` are the links of the first option, per recipient in the order of `to`. */
 export async function makePolled(
   world: Foundation,
   account: TestAccount,
@@ -32,7 +32,7 @@ export async function makePolled(
   return { email_id, deliveries, path: paths[0] as string, paths }
 }
 
-/** Rows of all tables that an answer could change, to be compared. */
+/** The rows of all tables that an answer could change, for comparison. */
 export async function readPollState({ pool }: Foundation, { id }: Pick<TestAccount, 'id'>): Promise<unknown[]> {
   const tables = ['polls', 'poll_answers', 'poll_counts', 'emails', 'email_events', 'tracking_hits', 'webhook_events']
   const states = await Promise.all(

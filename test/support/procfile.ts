@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from './root.ts'
 
-/** The environment that a process of the Procfile gets, with its options of V8 as NODE_OPTIONS. */
+/** The environment of a process of the Procfile, with its V8 options as NODE_OPTIONS. */
 export function environmentOfProcess(name: 'web' | 'worker' | 'smtp'): Record<string, string> {
   const lines = readFileSync(join(ROOT, 'Procfile'), 'utf8').split('\n')
   const words = lines.find(line => line.startsWith(`${name}: `))?.split(' ') ?? []

@@ -10,12 +10,12 @@ import { parse_email } from '#tasks/parse_email.ts'
 import type { Work } from '#tasks/task.ts'
 import type { TestAccount } from './world.ts'
 
-/** Wide enough for any message of a test. */
+/** Limits that no test message exceeds. */
 const LIMITS = { size: 1 << 30, headers: 1 << 30, header_bytes: 1 << 30, received: 1 << 30 }
 
 type Envelope = { mail_from?: string; received_for?: string[] }
 
-/** Receives a raw message as a client would bring it, and reads it. Answers its id. */
+/** Receives a raw message as from a client and parses it. Returns its id. */
 export async function receive(
   work: Work,
   account: TestAccount,
@@ -27,7 +27,7 @@ export async function receive(
   return id
 }
 
-/** As it lies there before it is read. */
+/** Stores a message without parsing it. */
 export async function store(
   work: Pick<Work, 'pool' | 'blobs' | 'config' | 'log'>,
   { id: account_id, domain_id }: TestAccount,
@@ -44,7 +44,7 @@ export async function store(
   return rows[0].id
 }
 
-/** Stores messages as if they had come in, to be read later; answers their ids in the same order. */
+/** Stores messages as if received, to be parsed later; returns their ids in the same order. */
 export async function storeMessages(
   foundation: Foundation,
   account: TestAccount,
@@ -57,7 +57,7 @@ export async function storeMessages(
   return ids
 }
 
-/** Stores one message as the listener does. */
+/** Stores one message like the SMTP listener. */
 export async function storeContent(
   work: Pick<Work, 'pool' | 'blobs' | 'config' | 'log'>,
   envelope: Received,
@@ -66,7 +66,7 @@ export async function storeContent(
   await createReceiveEmail(work)(envelope, await readContent(Readable.from([raw]), LIMITS))
 }
 
-/** What is stored of it, as of all that comes by SMTP: lines end in CRLF, the last one too when it is a bare CR. */
+/** The stored form of a message, like everything received by SMTP: lines end in CRLF, including a last bare CR. */
 export function asStored(raw: string | Buffer): Buffer {
   const ends = new LineEnds()
   return Buffer.concat([ends.push(Buffer.from(raw)), ends.end()])
@@ -74,7 +74,7 @@ export function asStored(raw: string | Buffer): Buffer {
 
 const TRACE = /^Return-Path: <.*>\r\nReceived: from .+ \(\[.+\]\)\r\n\tby .+ with \w+\r\n\tid .+; .+ \+0000\r\n/
 
-/** The stored bytes of a raw message as it is served: without our fields on top. */
+/** The stored bytes of a raw message as served: without our fields at the top. */
 export function withoutTrace(served: Buffer): Buffer {
   const [trace] = TRACE.exec(served.toString('latin1')) ?? []
   if (!trace) throw new Error(`no trace fields in ${JSON.stringify(served.toString('latin1').slice(0, 200))}`)
@@ -90,7 +90,7 @@ export function withoutReturnPath(stored: Buffer): Buffer {
   return Buffer.from(header + text.slice(end), 'latin1')
 }
 
-/** A raw message as nodemailer writes it. */
+/** A raw message written by nodemailer. */
 export async function compose(message: SendMailOptions): Promise<Buffer> {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
   const { message: raw } = await transport.sendMail({ from: 'ann@y.com', to: 'me@acme.com', ...message })

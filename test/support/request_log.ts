@@ -3,7 +3,7 @@ import type { LogRecord } from '#sql/request_log/logs.ts'
 import { waitUntil } from './wait_until.ts'
 import type { TestAccount } from './world.ts'
 
-/** The requests of an account, newest first, once there are as many as said. */
+/** The requests of an account, newest first, once there are as many as given. */
 export async function readLogs(pool: Pool, account: TestAccount, count: number): Promise<LogRecord[]> {
   const find = async () => {
     const { rows } = await pool.pg.query('SELECT * FROM logs WHERE account_id = $1 ORDER BY id DESC', [account.id])
@@ -14,7 +14,7 @@ export async function readLogs(pool: Pool, account: TestAccount, count: number):
 
 export type LogRow = { method?: string; endpoint?: string; status?: number; user_agent?: string; created_at?: string }
 
-/** Stores requests of an account, the last one newest; answers their ids. */
+/** Stores requests of an account, the last one newest; returns their ids. */
 export async function insertLogRows(pool: Pool, account: TestAccount, logs: LogRow[]): Promise<string[]> {
   const ids = []
   for (const { method = 'GET', endpoint = '/emails', status = 200, user_agent = 'test', created_at = 'now' } of logs) {

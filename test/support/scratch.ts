@@ -4,11 +4,11 @@ import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const MEMORY = '/dev/shm'
-const NEEDED = 4 * 1024 ** 3 // bytes; all that the suite has there at once is below 1 GB
+const NEEDED = 4 * 1024 ** 3 // bytes; the suite uses less than 1 GB at once
 
 /**
- * A new directory for what may be lost with the machine, in memory where that can be had. A database is hundreds of files:
- * a disk's file system takes several times as long to create and delete them as all the tests do with what is in them.
+ * Creates a directory for data that may be lost with the machine, in memory if possible. A database consists of hundreds of files:
+ * creating and deleting them on a disk takes several times as long as all that the tests do with them.
  */
 export function makeScratch(prefix: string): Promise<string> {
   return mkdtemp(join(hasMemory() ? MEMORY : tmpdir(), prefix))

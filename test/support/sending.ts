@@ -20,7 +20,7 @@ import type { Work } from '#tasks/task.ts'
 import { HOOK_TIMES } from '#test/support/webhooks/webhook_receiver.ts'
 import type { TestAccount } from './world.ts'
 
-/** Seconds instead of minutes, but for the lease: a process that gets no turn on a busy machine must not lose it. */
+/** Seconds instead of minutes, except for the lease, which a process must not lose on a busy machine. */
 export const TEST_TIMES: SenderTimes = {
   lease_seconds: 40,
   heartbeat_ms: 1_500,
@@ -34,7 +34,7 @@ export type TestWork = Work & { sender: Sender }
 
 type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; room?: number; hook_times?: WebhookTimes }
 
-/** What tasks work with. The sender does only what it is told: `sender.start()` makes it look for due mail by itself. */
+/** The services of tasks. The sender sends only what it is offered until `sender.start()` makes it poll. */
 export function openWork(
   t: Test,
   foundation: Foundation,
@@ -64,7 +64,7 @@ export function openWork(
   }
 }
 
-/** Accepts an email as POST /emails would; answers its id. */
+/** Accepts an email like POST /emails; returns its id. */
 export async function acceptEmail(
   foundation: Foundation,
   account: TestAccount,
@@ -72,7 +72,7 @@ export async function acceptEmail(
 ): Promise<string> {
   const body = { from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', ...structuredClone(fields) }
   decodeContents(body)
-  // In a statement of its own, so that its job is of it alone.
+  // In a separate statement, so that it has its own job.
   const acceptEmail = async (draft: Draft) => (await acceptEmails(foundation.pool, [draft]))[0] as AcceptedEmail
   const services = { ...foundation, blobs: createBlobs(foundation), acceptEmail }
   const { id } = await sendEmail(services, { account_id: account.id, domain_id: null }, NewEmail.parse(body), null)

@@ -4,24 +4,24 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { ROOT } from '#test/support/root.ts'
 
-const TIME_LIMIT = 600_000 // ms, of a whole group
+const TIME_LIMIT = 600_000 // ms, for a whole group
 
 /**
- * Runs the test files of a folder in this process, one test after the other: a process for each would take half of its
- * time to start. `group` is the file in test/together that asks, such as `api_2.test.ts` or `workers/smtp_1.test.ts`; the
- * files of `test/api` or `test/workers/smtp` are dealt out to all groups of that name. A test that looks at its process, or changes it, is in an `*.alone.test.ts`.
+ * Runs the test files of a folder in this process, one test after the other: starting a process for each would take half of its
+ * time. `group` is the calling file in test/together, such as `api_2.test.ts` or `workers/smtp_1.test.ts`; the files of
+ * `test/api` or `test/workers/smtp` are dealt out to all groups of that name. A test that examines or changes its process is in an `*.alone.test.ts`.
  */
 export function runTogether(group: string): void {
   t.setTimeout(TIME_LIMIT)
-  // The root ends once it has no test to run: this one lasts until all others are known to it.
-  t.test('every test file can be read', async t => {
+  // The root ends when it has no test to run: this one lasts until all others are registered.
+  t.test('all test files of the group can be loaded', async t => {
     const files = listFiles(group)
     t.ok(files.length > 0)
     for (const file of files) await import(pathToFileURL(file).href)
   })
 }
 
-/** Paths of the test files that a group runs. */
+/** The paths of the test files that a group runs. */
 export function listFiles(group: string): string[] {
   const together = join(ROOT, 'test/together')
   const [name = ''] = basename(group, '.test.ts').split('_')

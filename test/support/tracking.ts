@@ -11,7 +11,7 @@ import type { TestAccount } from '#test/support/world.ts'
 export const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'
 
-/** An email to one recipient with its pixel and links; `urls` is where the links lead. */
+/** An email to one recipient with its pixel and links; `urls` are the targets of the links. */
 export type TrackedEmail = {
   account_id: string
   email_id: string
@@ -24,13 +24,13 @@ export type TrackedEmail = {
 
 type TrackedOptions = {
   links?: number
-  /** Seconds since its 250; null: it was not sent yet. */
+  /** Seconds since it was delivered; null: not sent yet. */
   delivered_ago?: number | null
   to?: string
   campaign?: TrackedCampaign
 }
 
-/** A tracked email, delivered a minute ago unless told otherwise. */
+/** Creates a tracked email, by default delivered a minute ago. */
 export async function makeTracked(
   world: Foundation,
   account: TestAccount,
@@ -65,7 +65,7 @@ export async function makeTracked(
 
 export type TrackedCampaign = { id: string }
 
-/** A campaign with so many links. */
+/** Creates a campaign with this many links. */
 export async function makeCampaign(world: Foundation, account: TestAccount, links = 3): Promise<TrackedCampaign> {
   const id = newId()
   const { pg } = world.pool
@@ -103,7 +103,7 @@ async function joinCampaign(
   )
 }
 
-/** A hit of a person on the pixel (`link` null) or on a link, so many ms from now. */
+/** A human hit on the pixel (`link` null) or on a link, this many ms from now. */
 export function makeHit(
   email: TrackedEmail,
   link: number | null,
@@ -125,7 +125,7 @@ export async function record({ pool }: Foundation, hits: TrackingHit[]): Promise
 
 export type StoredHit = { type: string; class: string; rule: string; link: number | null }
 
-/** Hits of an email in the order of their time. */
+/** The hits of an email, ordered by time. */
 export async function readHits({ pool }: Foundation, { email_id }: { email_id: string }): Promise<StoredHit[]> {
   const { rows } = await pool.pg.query(
     'SELECT type, class, rule, link FROM tracking_hits WHERE email_id = $1 ORDER BY created_at, id',
@@ -134,7 +134,7 @@ export async function readHits({ pool }: Foundation, { email_id }: { email_id: s
   return rows
 }
 
-/** Waits until so many hits of an email are recorded. */
+/** Waits until this many hits of an email are recorded. */
 export async function waitForHits(world: Foundation, email: { email_id: string }, count: number): Promise<StoredHit[]> {
   return waitUntil(
     async () => {
@@ -145,7 +145,7 @@ export async function waitForHits(world: Foundation, email: { email_id: string }
   )
 }
 
-/** Figures of a campaign by name, as far as they are not 0. */
+/** The figures of a campaign that are not 0, by name. */
 export async function readFigures({ pool }: Foundation, campaign: TrackedCampaign): Promise<Record<string, number>> {
   const { rows } = await pool.pg.query<{ name: string; sum: number }>(
     `SELECT name, sum(count)::integer AS sum FROM campaign_counts WHERE campaign_id = $1

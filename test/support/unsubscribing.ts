@@ -29,7 +29,7 @@ export async function makeTopic(
 
 export type Recipient = { address: string; email_id: string; delivery_id: string; path: string; mailto: string }
 
-/** Somebody who got an email; `path` is that of the link in it. */
+/** A recipient of an email; `path` is that of the unsubscribe link in it. */
 export async function makeRecipient(
   world: Foundation,
   account: TestAccount,
@@ -45,7 +45,7 @@ export async function makeRecipient(
   return { address, email_id, delivery_id, path, mailto: (mailto as string).slice('mailto:'.length) }
 }
 
-/** Rows of all tables that a link could change, to be compared. */
+/** The rows of all tables that a link could change, for comparison. */
 export async function readState({ pool }: Foundation, { id }: TestAccount): Promise<unknown[]> {
   const tables = [
     'contacts',
@@ -64,7 +64,7 @@ export async function readState({ pool }: Foundation, { id }: TestAccount): Prom
   return states.map(({ rows }) => rows)
 }
 
-/** Events of an account as webhooks get them, oldest first. */
+/** The webhook events of an account, oldest first. */
 export async function readWebhookEvents(
   { pool }: Foundation,
   { id }: TestAccount,

@@ -3,17 +3,17 @@ import { type Fault, fault, resolve, type Tree } from './house_rules.ts'
 const DECLARED =
   /^export (?:declare |abstract |async )*(default|type|interface|function\*?|class|const|let)(?: (?:function |class )?(\w+))?/gm
 const LISTED = /^export (?:type )?\{([^}]*)\}(?! from)/gm
-/** `import { a, type B as C } from './d.ts'`, over several lines too, with or without a default before it. */
+/** `import { a, type B as C } from './d.ts'`, on one or several lines, with or without a default import. */
 const NAMED = /^(?:import|export) (?:type )?(?:\w+, )?\{([^}]*)\} from '([^']+)'/gm
 const INLINE = /\bimport\('([^']+)'\)\.(\w+)/g
-/** Uses everything a file exports: as a namespace, or while running. */
+/** Imports everything that a file exports: as a namespace, or at run time. */
 const WHOLE =
   /(?:^import (?:type )?\* as \w+ from |^export \* from |\bawait import\(|=> import\(|\bnew URL\()'([^']+)'/gm
 const DEFAULT = /^import (?:type )?(\w+)(?:, \{[^}]*\})? from '([^']+)'/gm
 
 /**
- * Finds exports that no other file of the tree imports. A type may be exported for the signature it stands in. The key is
- * the path and the name.
+ * Finds exports that no other file of the tree imports. A type may be exported if a signature uses it. The key is the path
+ * and the name.
  */
 export function findUnusedExports(tree: Tree): Fault[] {
   const used = new Set([...tree].flatMap(([path, text]) => listUses(path, text)))
@@ -24,7 +24,7 @@ export function findUnusedExports(tree: Tree): Fault[] {
   })
 }
 
-/** Lists the exports of a file without the types that it uses itself. */
+/** Lists the exports of a file, without types that it uses itself. */
 function listExports(text: string): string[] {
   const declared = Map.groupBy(text.matchAll(DECLARED), ([, kind, name = '']) => (kind === 'default' ? kind : name))
   const own = [...declared].flatMap(([name, declarations]) => {
@@ -36,7 +36,7 @@ function listExports(text: string): string[] {
   return [...own, ...listed]
 }
 
-/** Lists the imports of a file as `path name`, with the name `*` where it imports all. */
+/** Lists the imports of a file as `path name`, with the name `*` if it imports everything. */
 function listUses(path: string, text: string): string[] {
   const named = [...text.matchAll(NAMED)].flatMap(([, names = '', from = '']) =>
     readNames(names).map(({ inside }) => `${resolve(path, from)} ${inside}`),

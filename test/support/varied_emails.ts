@@ -29,8 +29,10 @@ export const statuses = [
   'suppressed',
 ]
 
-/** `everything` is what the list shows without a filter; `second` the id and name of the account's other domain,
- * `templates` the ids of those with the aliases `one` and `two`. */
+/**
+ * `everything` is the list without a filter; `second` the id and name of the other domain of the account, `templates` the ids
+ * of those with the aliases `one` and `two`.
+ */
 export type VariedEmails = {
   api: Api
   account: TestAccount
@@ -44,7 +46,7 @@ export type VariedEmails = {
 
 type List = { data: ListedEmail[]; has_more: boolean }
 
-/** Whether the list shows what `is` says, at once and page by page; what is expected must be nothing just if `none`. */
+/** Checks that the list contains the emails for which `is` is true, at once and by page; there must be some unless `none`. */
 type Shows = (
   t: Test,
   filter: Record<string, string>,
@@ -52,10 +54,10 @@ type Shows = (
   none?: boolean,
 ) => Promise<void>
 
-/** In blocks of two, and the newest in none: more blocks than a search reads without asking their index. */
+/** Emails in blocks of two, the newest in none: more blocks than a search reads without their index. */
 const INDEXED = 44
 
-/** 60 emails of an account, in which little is alike, and one of a stranger. */
+/** 60 emails of an account that differ in nearly everything, and one of another account. */
 export async function openVariedEmails(t: Test): Promise<VariedEmails> {
   const world = await openWorld(t)
   const [account, stranger] = [await newAccount(world), await newAccount(world)]

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// A question to a database or an API costs as much as what is waited for: the longer it takes, the more seldom it is asked.
+// A query costs as much as the work that is waited for: the longer it takes, the less often it is repeated.
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 50
-/** A pause is so much of the time that has passed. */
+/** The next pause as a fraction of the time that has passed. */
 const SHARE = 1 / 20
 
 type Truthy<Found> = Exclude<Found, false | null | undefined | 0 | ''>
 
 /**
- * Asks again and again, with a short pause, until `isTrue` returns something truthy; returns that. `what` says what is
- * waited for, as in "the mail is sent"; a function is asked once the time is over, and can say how far it came.
+ * Polls with short pauses until `isTrue` returns something truthy, and returns that. `what` describes it for the error, as in
+ * "the mail is sent"; a function is called when the time is over and may describe the progress.
  *
- * @throws {Error} that names `what` if it is not so within `ms`, and whatever `isTrue` throws
+ * @throws {Error} that contains `what` if it does not happen within `ms`, and whatever `isTrue` throws
  */
 export async function waitUntil<Found>(
   isTrue: () => Found | Promise<Found>,

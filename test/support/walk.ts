@@ -5,22 +5,22 @@ import { startWorker } from '#workers/worker.ts'
 import { type Api, startApi } from './api.ts'
 import { newAccount, openWorld, type TestAccount } from './world.ts'
 
-/** A story that a user tells by the API alone, while a worker delivers into the database. */
+/** A user story told by the API alone, while a worker captures emails in the database. */
 export type Walk = { world: Foundation; account: TestAccount; api: Api; ask: Ask; get: Get; post: Post; mailTo: MailTo }
 
-/** Answers have the members that a story expects. */
+/** Responses have the members that a story expects. */
 type Ask = <Body>(method: string, path: string, body?: object) => Promise<Body>
 type Get = <Body>(path: string) => Promise<Body>
 type Post = <Body = { id: string }>(path: string, body: object) => Promise<Body>
-/** Reads the newest mail that arrived at an address. */
+/** Reads the newest email that arrived at an address. */
 type MailTo = (address: string) => Promise<ParsedMail>
 
-/** Opens an account whose mail links to the API that it asks. Paths are those behind `/api`. */
+/** Opens an account whose emails link to this API. Paths are relative to `/api`. */
 export async function openWalk(t: Test): Promise<Walk> {
   const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
-  world.config.BASE_URL = api.url // which nobody knew before
+  world.config.BASE_URL = api.url // the port was not known before
   const worker = await startWorker(world)
   t.teardown(() => worker.stop())
   const ask: Ask = async <Body>(method: string, path: string, body?: object) =>

@@ -1,8 +1,8 @@
-/** Times of day in time zones, by Intl alone: what Temporal computes is compared with this. */
+/** Times of day in timezones, computed with Intl alone, to compare with the results of Temporal. */
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** The time of day and date at a moment in a zone, as if it were UTC: in ms since 1970. */
+/** The date and time of day at a moment in a timezone, as if it were UTC: in ms since 1970. */
 export function wallOf(at: number, timeZone: string): number {
   let format = formats.get(timeZone)
   if (!format) {
@@ -20,8 +20,8 @@ export function wallOf(at: number, timeZone: string): number {
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * The first moment at which it is a time of day in a zone; if a change of clocks leaves it out, that much later. Offsets are
- * those of the two days around: no zone changes its clocks more often.
+ * The first moment with this date and time of day in a timezone; if a DST change skips it, as much later. Considers the offsets of
+ * two days before and after, since no timezone changes more often.
  */
 export function momentOf(wall: number, timeZone: string): number {
   const offsetAt = (at: number) => wallOf(at, timeZone) - at
@@ -32,7 +32,7 @@ export function momentOf(wall: number, timeZone: string): number {
   return wall - offsetAt(wall - offsetAt(wall) - DAY_MS)
 }
 
-/** The same time of day some months later, on the same day or the last of a shorter month. */
+/** The same time of day some months later, on the same day or the last day of a shorter month. */
 export function addMonths(wall: number, months: number): number {
   const date = new Date(wall)
   const first = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months, 1)

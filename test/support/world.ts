@@ -16,7 +16,7 @@ import { createDatabase } from '#test/support/database/database.ts'
 
 export const SECRET_KEY = 'a secret key of the tests, of more than 32 characters'
 
-/** A database of its own with what a process starts from; closed at the end of the test. */
+/** A separate database with the foundation of a process; closed at the end of the test. */
 export async function openWorld(t: Test, environment: Record<string, string> = {}): Promise<Foundation> {
   const config = testConfig(await createDatabase(t), environment)
   const foundation = await layFoundation(config, createLog(process.env.TEST_LOG_LEVEL ?? 'silent'))
@@ -24,7 +24,7 @@ export async function openWorld(t: Test, environment: Record<string, string> = {
   return foundation
 }
 
-/** Nobody listens there: what is not given a server of its own learns at once that there is none. */
+/** A port where nobody listens: services that a test does not set are refused at once. */
 const NO_DNS = '127.0.0.1:1'
 
 export function testConfig(database_url: string, environment: Record<string, string> = {}): Config {
@@ -47,11 +47,11 @@ export type TestAccount = {
   dkim: { selector: string; public_key: string }
 }
 
-/** Making an RSA key takes longer than a test: one serves all domains of a process. */
+/** Generating an RSA key takes longer than a test: one serves all domains of a process. */
 const dkimKey = generateDkimKey('rsa-sha256')
 let accounts = 0
 
-/** An account of its own: with a verified domain, a full-access key and a sending key. */
+/** Creates an account with a verified domain, a full-access key and a sending key. */
 export async function newAccount({ pool, secrets }: Foundation): Promise<TestAccount> {
   const account_id = newId()
   const domain = `d${++accounts}-${account_id.slice(-6)}.acme.com`
@@ -74,7 +74,7 @@ export async function newAccount({ pool, secrets }: Foundation): Promise<TestAcc
 
 const SELECTOR = 'mb1'
 
-/** A domain with a key to sign with. */
+/** Adds a domain with a signing key. */
 export async function addDomain(pool: Pool, secrets: Secrets, domain: Domain): Promise<void> {
   await pool.transaction(tx => insertDomainWithKey(tx, secrets, domain))
 }

@@ -17,7 +17,7 @@ const query = (text: string, values: unknown[] = []) => pool.pg.query(text, valu
 
 type Outcomes = { delivered?: number; bounced?: number; complained?: number }
 
-/** Sends to so many whose outcome is that. */
+/** Sends emails to this many recipients for each outcome. */
 async function send(account: TestAccount, outcomes: Outcomes, domain = 'y.com'): Promise<void> {
   const wanted = (['delivered', 'bounced', 'complained'] as const).flatMap(outcome =>
     Array.from({ length: outcomes[outcome] ?? 0 }, () => outcome),
@@ -53,7 +53,7 @@ async function addDomain(account: TestAccount): Promise<TestAccount> {
 const pausedOf = async ({ id }: TestAccount) =>
   (await listPaused(pool, 100)).filter(({ account }) => account === `account ${id}`)
 
-t.test('an account that is over the rate of bounces is paused, and one below it is not', async t => {
+t.test('an account above the bounce rate is paused', async t => {
   const [good, bad, small] = [await newAccount(world), await newAccount(world), await newAccount(world)]
   await send(good, { delivered: 180, bounced: 20 })
   await send(bad, { delivered: 179, bounced: 21 })
@@ -68,7 +68,7 @@ t.test('an account that is over the rate of bounces is paused, and one below it 
   await t.rejects(acceptEmail(world, bad), { name: 'reputation_paused' })
 })
 
-t.test('complaints count by a rate of their own', async t => {
+t.test('complaints have their own rate', async t => {
   const account = await newAccount(world)
   await send(account, { delivered: 199, complained: 1 })
   await check()
@@ -79,7 +79,7 @@ t.test('complaints count by a rate of their own', async t => {
   shows(t, await pausedOf(account), [{ paused_by: 'complaints', pause_reason: reason }])
 })
 
-t.test('a domain alone is paused while its account as a whole is not over the rate', async t => {
+t.test('a domain is paused alone while its account is below the rate', async t => {
   const account = await newAccount(world)
   const other = await addDomain(account)
   await send(account, { delivered: 400 })
@@ -92,7 +92,7 @@ t.test('a domain alone is paused while its account as a whole is not over the ra
   t.equal((await pausedOf(account)).length, 1, 'what is stopped already does not count for the rest')
 })
 
-t.test('what was sent from a domain that was deleted counts for its account', async t => {
+t.test('emails of a deleted domain count for the account', async t => {
   const account = await newAccount(world)
   await send(account, { delivered: 150, bounced: 50 })
   await query('DELETE FROM domains WHERE id = $1', [account.domain_id])
@@ -100,7 +100,7 @@ t.test('what was sent from a domain that was deleted counts for its account', as
   shows(t, await pausedOf(account), [{ domain: null, paused_by: 'bounces' }])
 })
 
-t.test('what was sent before the operator’s resume is not held against it again', async t => {
+t.test('emails sent before the operator resumed do not count again', async t => {
   const account = await newAccount(world)
   await send(account, { bounced: 250 })
   await check()
@@ -113,7 +113,7 @@ t.test('what was sent before the operator’s resume is not held against it agai
   t.equal((await pausedOf(account)).length, 1)
 })
 
-t.test('the simulator’s outcomes are nobody’s, and a day ago is long ago', async t => {
+t.test('simulated outcomes and emails older than a day do not count', async t => {
   const [account, old] = [await newAccount(world), await newAccount(world)]
   await send(account, { bounced: 200, complained: 50 }, world.config.SIMULATOR_DOMAIN)
   await send(old, { bounced: 200 })
@@ -122,7 +122,7 @@ t.test('the simulator’s outcomes are nobody’s, and a day ago is long ago', a
   t.strictSame([...(await pausedOf(account)), ...(await pausedOf(old))], [])
 })
 
-/** As if it had been accepted a day ago: its id tells when that was. */
+/** Makes it a day old: the time of acceptance is in its id. */
 async function age(id: string): Promise<void> {
   const day = uuid({ msecs: Date.now() - 86_401_000 })
   await query(

@@ -30,7 +30,7 @@ const search = async (q: string): Promise<string[]> => {
   return (body as unknown as { data: { id: string }[] }).data.map(({ id }) => id)
 }
 
-t.test('contents, recipients and events of settled mail are deleted, and what counts stays', async t => {
+t.test('contents, recipients and events of settled emails are deleted, counts stay', async t => {
   const attachments = [{ filename: 'a.txt', content: Buffer.from('a').toString('base64') }]
   const fields = {
     to: ['zebra@y.com'],
@@ -54,7 +54,7 @@ t.test('contents, recipients and events of settled mail are deleted, and what co
   await purge({}, work)
   t.strictSame((await countRows(old as string)).email_contents, 1, 'it is not a day old')
 
-  await sleep(5) // ids are compared by the millisecond
+  await sleep(5) // ids are compared with millisecond precision
   t.equal(await forgetExpiredEmails(world.pool, 0, 100), 2)
   t.strictSame(await countRows(old as string), Object.fromEntries(tables.map(table => [table, 0])))
   const gone = { to: [], subject: '', html: null, text: null, headers: {}, attachments: [] }
@@ -71,7 +71,7 @@ t.test('contents, recipients and events of settled mail are deleted, and what co
   t.equal(await forgetExpiredEmails(world.pool, 0, 100), 0)
 })
 
-t.test('old mail is forgotten in slices', async t => {
+t.test('old emails are deleted in slices', async t => {
   const ids = await Promise.all(Array.from({ length: 7 }, () => acceptEmail(world, account)))
   await send_emails({ email_ids: ids }, work)
   await work.sender.idle()

@@ -41,7 +41,7 @@ async function send(paths: string[]): Promise<string> {
   return id
 }
 
-t.test('a path is fetched when the email is sent, redirects followed', async t => {
+t.test('an attachment path is fetched when the email is sent, with redirects', async t => {
   const id = await send(['/file', '/moved'])
   const email = await readEmail(world, account, id)
   shows(t, email, { status: 'delivered', attachments: [{ filename: '0.bin', size: 100_000 }, { size: 100_000 }] })
@@ -60,18 +60,18 @@ const failures: [path: string, reason: RegExp][] = [
 ]
 
 for (const [path, reason] of failures) {
-  t.test(`an email whose file is at ${path} has failed, and says why`, async t => {
+  t.test(`an email with an attachment at ${path} fails with a reason`, async t => {
     const email = await readEmail(world, account, await send([path]))
     t.equal(email.status, 'failed')
     shows(t, email.events, [{ type: 'failed', reason }])
   })
 }
 
-t.test('files of more than 40 MB together fail the email', async t => {
+t.test('fetched files of more than 40 MB in total fail the email', async t => {
   shows(t, await readEmail(world, account, await send(['/half', '/half?2'])), { status: 'failed' })
 })
 
-t.test('a path that is away is asked again later, a few times', async t => {
+t.test('an attachment path that is unavailable is retried', async t => {
   is_away = true
   const id = await send(['/file'])
   shows(t, await readEmail(world, account, id), { status: 'delivery_delayed', queue: [{ attempts: 1 }] })
@@ -82,7 +82,7 @@ t.test('a path that is away is asked again later, a few times', async t => {
   shows(t, await readEmail(world, account, id), { status: 'delivered' })
 })
 
-t.test('what was fetched once is sent by every attempt, whatever the path answers by then', async t => {
+t.test('all attempts send the file that was fetched first', async t => {
   const inbox = await startInbox(t)
   const relay = openWork(t, world, inbox.url)
   const attachments = [{ filename: 'x.bin', path: url('/random') }]
@@ -102,7 +102,7 @@ t.test('what was fetched once is sent by every attempt, whatever the path answer
   t.ok(first?.equals(second as Buffer))
 })
 
-t.test('paths that lead to servers that never answer hold up no other mail', async t => {
+t.test('attachment servers that never respond delay no other emails', async t => {
   const patient = openWork(t, world, 'capture')
   const attachments = [{ filename: 'x.bin', path: url('/never') }]
   const slow = Array.from({ length: 80 }, (_, i) =>

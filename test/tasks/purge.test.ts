@@ -8,7 +8,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const { pool } = world
 
-t.test('requests are kept as long as LOG_RETENTION_DAYS says, of each account, however many are older', async t => {
+t.test('LOG_RETENTION_DAYS limits the request log of every account', async t => {
   const [few, many] = [await newAccount(world), await newAccount(world)]
   const old = { created_at: new Date(Date.now() - 31 * 86_400_000).toJSON() }
   const recent = { created_at: new Date(Date.now() - 29 * 86_400_000).toJSON() }
@@ -27,7 +27,7 @@ t.test('requests are kept as long as LOG_RETENTION_DAYS says, of each account, h
   t.strictSame(await readLogs(pool, few, 0), [])
 })
 
-t.test('addresses of hits are cut to their networks after 30 days', async t => {
+t.test('IP addresses of hits are shortened to networks after 30 days', async t => {
   const email = await makeTracked(world, await newAccount(world))
   const days = (count: number) => -count * 86_400_000
   await record(world, [
@@ -58,7 +58,7 @@ t.test('addresses of hits are cut to their networks after 30 days', async t => {
   t.strictSame(await readRows(), rows, 'those that were cut are not touched again')
 })
 
-t.test('events of contacts are kept for 90 days', async t => {
+t.test('events of contacts are deleted after 90 days', async t => {
   const account = await newAccount(world)
   await pool.pg.query(
     `INSERT INTO contact_events (account_id, id, domain_id, contact_id, name)

@@ -16,7 +16,7 @@ const post = async (path: string, body: object) => (await api.request('POST', `/
 const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
 const remove = (path: string) => api.request('DELETE', `/api${path}`)
 
-/** Runs the jobs that wait, as a worker would. */
+/** Runs the queued jobs, as a worker does. */
 async function runJobs(): Promise<void> {
   const { rows } = await pg.query(
     `SELECT p.payload FROM graphile_worker._private_jobs p JOIN graphile_worker._private_tasks t ON t.id = p.task_id
@@ -26,7 +26,7 @@ async function runJobs(): Promise<void> {
   for (const { payload } of rows) await remove_leftovers(payload, work)
 }
 
-/** More than a slice, each with a value of the property. */
+/** Adds contacts, more than one slice, each with a value of the property. */
 async function addContacts(domain_id: string, count: number): Promise<void> {
   await pg.query(
     `INSERT INTO contacts (account_id, id, domain_id, email, properties, source)
@@ -40,7 +40,7 @@ async function count(table: string, condition: string, id: string): Promise<numb
   return rows[0].n
 }
 
-t.test('a deleted property is hidden at once, and its values are removed', async t => {
+t.test('a deleted property is hidden at once, and its values are removed later', async t => {
   const { id } = await post('/contact-properties', { key: 'plan', type: 'string' })
   await addContacts(account.domain_id, 2_500)
   shows(t, await get(`/contacts/1@b.com?domain=${account.domain}`), { properties: { plan: 'pro' } })
@@ -52,14 +52,14 @@ t.test('a deleted property is hidden at once, and its values are removed', async
   shows(t, await get(`/contacts/1@b.com?domain=${account.domain}`), { properties: { plan: 1 } })
   await post('/contacts', { email: '1@b.com', domain: account.domain, properties: { plan: 7 } })
   await runJobs()
-  await runJobs() // as if the worker had died before it said so
+  await runJobs() // as if the worker had died before it marked the job as done
   t.equal(await count('contacts', `account_id = $1 AND properties ? 'plan'`, account.id), 0)
   t.equal(await count('contact_properties', 'account_id = $1', account.id), 1)
   shows(t, await get(`/contacts/1@b.com?domain=${account.domain}`), { properties: { plan: 7 } })
   shows(t, await get(`/contact-properties/${again.id}`), { key: 'plan', type: 'number', fallback_value: 1 })
 })
 
-t.test('a deleted audience leaves its contacts, and nothing else', async t => {
+t.test('deleting an audience keeps its contacts', async t => {
   const audience = await post('/audiences', { name: 'News', domain: account.domain })
   await pg.query('INSERT INTO audience_members SELECT account_id, $2, id FROM contacts WHERE account_id = $1', [
     account.id,
@@ -74,7 +74,7 @@ t.test('a deleted audience leaves its contacts, and nothing else', async t => {
   shows(t, await get(`/audiences/${account.domain_id}`), { contacts_count: 2_500 })
 })
 
-t.test('a domain with contacts is deleted only with them', async t => {
+t.test('a domain with contacts is deleted only with_contacts=true', async t => {
   const domain = { account_id: account.id, id: newId(), name: `gone-${account.domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, domain)
   await addContacts(domain.id, 1_500)

@@ -17,7 +17,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const HOUR = 3_600_000
 
-t.test('what is due is sent soon, and not before, without a job, dated by its schedule', async t => {
+t.test('a scheduled email is sent soon after its time, without a job, and dated by it', async t => {
   const { sink, sender } = await openSender(t)
   const scheduled_at = new Date(Date.now() + 1_000)
   const id = await acceptEmail(world, account, { scheduled_at: scheduled_at.toISOString() })
@@ -29,14 +29,14 @@ t.test('what is due is sent soon, and not before, without a job, dated by its sc
   shows(t, await readEmail(world, account, id), { status: 'delivered', scheduled_at })
 })
 
-t.test('row 29: of a send and a change at the same moment exactly one wins', async t => {
+t.test('concurrent sends and changes of scheduled emails have exactly one winner', async t => {
   const { sink, sender } = await openSender(t)
   const due_at = Date.now() + 2_000
   const ids = await schedule(1_000, new Date(due_at))
   await sleep(due_at - Date.now() - 100)
   sender.start()
   const changes = ids.map((id, n) => ({ id, change: n % 2 ? 'canceled' : 'moved', delay: Math.random() * 1_500 }))
-  const room = new Semaphore(6) // the sender has the rest of the pool
+  const room = new Semaphore(6) // leaves the rest of the pool for the sender
   const results = await Promise.all(
     changes.map(async ({ id, change, delay }) => {
       await sleep(delay)
@@ -47,7 +47,7 @@ t.test('row 29: of a send and a change at the same moment exactly one wins', asy
   const sent = results.filter(({ won }) => !won).map(({ id }) => id)
   await sink.arrived(sent.length)
   await sender.idle()
-  await sleep(100) // for what must not come
+  await sleep(100) // for messages that must not arrive
 
   const won = (change: string) => results.filter(result => result.won && result.change === change).length
   t.ok(won('canceled') > 0 && won('moved') > 0 && sent.length > 0, JSON.stringify([won('canceled'), won('moved')]))
@@ -72,7 +72,7 @@ async function openSender(t: Test) {
   return { sink, sender }
 }
 
-/** Many at once: the last is stored before the first is due. */
+/** Schedules many emails at once, all stored before the time comes. */
 async function schedule(count: number, scheduled_at: Date): Promise<string[]> {
   const party = { account_id: account.id, domain_id: null }
   const drafts = Array.from({ length: count }, () => {
@@ -88,7 +88,7 @@ async function schedule(count: number, scheduled_at: Date): Promise<string[]> {
   return drafts.map(draft => draft.id)
 }
 
-/** Whether the change came before the claim. */
+/** True if the change came before the claim. */
 async function wins(change: string, id: string): Promise<boolean> {
   const email = { account_id: account.id, id }
   try {

@@ -17,7 +17,7 @@ const work = openWork(t, world, inbox.url)
 const from = `ann@${account.domain}`
 const CALENDAR = 'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nMETHOD:REQUEST\r\nSUMMARY:Fika på jobbet\r\nEND:VCALENDAR\r\n'
 
-/** The message that goes out, and the types of its parts, each below its parent. */
+/** The sent message with the types of its parts, each after its parent. */
 async function sent(id: string) {
   const before = inbox.messages.length
   await send_emails({ email_ids: [id] }, work)
@@ -28,7 +28,7 @@ async function sent(id: string) {
   return { types, line, parsed: await PostalMime.parse(raw) }
 }
 
-/** The parser ends the lines of a calendar in LF. */
+/** The text with LF line ends, as the parser returns calendars. */
 function textOf(content: unknown): string {
   return Buffer.from(content as ArrayBuffer)
     .toString()
@@ -47,7 +47,7 @@ const attachment = (fields: object = {}) => ({
   ...fields,
 })
 
-t.test('a calendar with a method is a form of the body', async t => {
+t.test('a calendar with a method is an alternative of the body', async t => {
   const pdf = { filename: 'a.pdf', content: 'eA==' }
   const { types, line, parsed } = await sent(
     await post({ text: 'Come', html: '<p>Come</p>', attachments: [pdf, attachment()] }),
@@ -62,7 +62,7 @@ t.test('a calendar with a method is a form of the body', async t => {
   t.equal(textOf(calendar?.content), CALENDAR)
 })
 
-t.test('a calendar is a form of the body next to whatever there is', async t => {
+t.test('a calendar is an alternative of the body, with or without other parts', async t => {
   const image = { filename: 'a.png', content: 'eA==', content_id: 'a' }
   const html = '<img src="cid:a">'
   const calendar = attachment({ content_type: 'text/calendar; charset="utf-8"; Method=CANCEL' })
@@ -77,14 +77,14 @@ t.test('a calendar is a form of the body next to whatever there is', async t => 
   t.same(both.types, ['multipart/mixed', 'multipart/alternative', 'text/plain', 'text/calendar', 'text/calendar'])
 })
 
-t.test('a calendar without a method is a file', async t => {
+t.test('a calendar without a method is an attachment', async t => {
   for (const content_type of ['text/calendar', 'application/ics', undefined]) {
     const { types } = await sent(await post({ text: 'x', attachments: [attachment({ content_type })] }))
     t.same(types, ['multipart/mixed', 'text/plain', content_type ?? 'text/calendar'])
   }
 })
 
-t.test('a submitted invitation stays what it was', async t => {
+t.test('a submitted invitation keeps its structure', async t => {
   const composer = new MailComposer({
     ...{ from, to: 'b@y.com', subject: 'Fika', text: 'Come', html: '<p>Come</p>' },
     alternatives: [{ contentType: 'text/calendar; charset="UTF-8"; method=REQUEST', content: CALENDAR }],

@@ -25,7 +25,7 @@ async function schedule(fields: object = {}): Promise<string> {
 const makeDue = (id: string) =>
   query(`UPDATE campaigns SET scheduled_at = now() - interval '1 second' WHERE id = $1`, [id])
 
-t.test('start_campaigns starts what is due, once', async t => {
+t.test('start_campaigns starts each due campaign once', async t => {
   const [due, later] = [await schedule(), await schedule()]
   await makeDue(due)
   await Promise.all(Array.from({ length: 4 }, () => start_campaigns({}, work)))
@@ -44,7 +44,7 @@ t.test('a scheduled campaign has a job at its time', async t => {
   shows(t, jobs, [{ is_at: true }])
 })
 
-t.test('a due campaign that cannot be sent any more fails and says why, and does not hold up others', async t => {
+t.test('a due campaign that cannot be sent fails with the reason and delays no others', async t => {
   const [wrong, right] = [await schedule(), await schedule()]
   await query(`UPDATE campaigns SET html = NULL WHERE id = $1`, [wrong])
   await makeDue(wrong)
@@ -57,7 +57,7 @@ t.test('a due campaign that cannot be sent any more fails and says why, and does
   shows(t, await get(right), { status: 'queued' })
 })
 
-t.test('a due campaign of a paused domain is queued, and waits there', async t => {
+t.test('a due campaign of a paused domain is queued and waits', async t => {
   const id = await schedule()
   await makeDue(id)
   await query(`UPDATE domains SET paused_at = now(), paused_by = 'operator' WHERE id = $1`, [account.domain_id])
@@ -66,7 +66,7 @@ t.test('a due campaign of a paused domain is queued, and waits there', async t =
   await query('UPDATE domains SET paused_at = NULL, paused_by = NULL WHERE id = $1', [account.domain_id])
 })
 
-t.test('campaigns of a deleted domain are gone at once, and removed with what is queued', async t => {
+t.test('campaigns of a deleted domain disappear at once and are removed with their queue', async t => {
   const mine = await newAccount(world)
   const [contact] = (await addContacts(world, mine, ['ada@b.com'])) as [string]
   const own = { key: mine.key }

@@ -29,10 +29,10 @@ let names = 0
 
 type Fields = { name?: string; sending?: boolean; receiving?: boolean; click_tracking?: boolean }
 
-/** Making keys takes longer than a test: one pair serves all domains here. */
+/** Generating keys takes longer than a test: all domains here share one pair. */
 const made = await makeDomain(world.secrets, { account_id: account.id, name: 'made.com', is_trusted: false })
 
-/** A domain that is being verified, whose records are published. */
+/** A domain in verification, with its records published. */
 async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner: TestAccount = account) {
   const id = newId()
   const key = { account_id: owner.id, domain_id: id }
@@ -49,12 +49,12 @@ async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner
     id,
     name,
     show,
-    /** As it is once DNS was asked. */
+    /** Verifies the domain; returns its status. */
     async verify() {
       await verify_domain(key, work)
       return (await show()).status
     },
-    /** So many hours ago. */
+    /** Moves the begin of the window this many hours back. */
     begin: (hours: number) =>
       query(`UPDATE domains SET window_since = now() - make_interval(hours => $1) WHERE id = $2`, [hours, id]),
     row: async () => {
@@ -72,7 +72,7 @@ async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner
   }
 }
 
-/** Takes a name out of DNS; answers what puts it back. */
+/** Removes a name from DNS; returns a function that restores it. */
 function lose(name: string): () => void {
   const there = zone[name]
   if (!there) throw new Error(`there is no ${name}`)
@@ -82,7 +82,7 @@ function lose(name: string): () => void {
   }
 }
 
-t.test('a domain without its records waits for them, for 72 hours', async t => {
+t.test('a domain without its records is pending for 72 hours', async t => {
   const domain = await setUp()
   const publishAgain = lose(`send.${domain.name}`)
   t.equal(await domain.verify(), 'pending')
@@ -102,7 +102,7 @@ t.test('a domain without its records waits for them, for 72 hours', async t => {
   t.equal(await domain.verify(), 'verified')
 })
 
-t.test('a verified domain is asked for again a day later, and its bounces come to its return path', async t => {
+t.test('a verified domain is checked daily and uses its return path', async t => {
   const domain = await setUp()
   t.equal(await domain.verify(), 'verified')
   const { minutes, ...row } = await domain.row()
@@ -113,7 +113,7 @@ t.test('a verified domain is asked for again a day later, and its bounces come t
   t.equal(await domain.retry(), 'verified', 'asking again takes nothing away')
 })
 
-t.test('a verified domain that loses a record has 72 hours to put it back', async t => {
+t.test('a verified domain that loses a record fails after 72 hours', async t => {
   for (const lost of ['send', 'mb1._domainkey']) {
     const domain = await setUp()
     await domain.verify()
@@ -141,7 +141,7 @@ t.test('a verified domain that loses a record has 72 hours to put it back', asyn
   }
 })
 
-t.test('what it has besides sending is awaited while it sends', async t => {
+t.test('a domain sends as partially_verified while its other records are missing', async t => {
   const domain = await setUp({ receiving: true, click_tracking: true })
   const [receive, track] = [lose(domain.name), lose(`track.${domain.name}`)]
   t.equal(await domain.verify(), 'partially_verified')
@@ -156,7 +156,7 @@ t.test('what it has besides sending is awaited while it sends', async t => {
   t.equal(await domain.verify(), 'partially_verified')
 })
 
-t.test('a domain that only receives needs its inbound record alone', async t => {
+t.test('a domain that only receives needs only its MX record', async t => {
   const domain = await setUp({ sending: false, receiving: true })
   t.equal(await domain.verify(), 'verified')
   t.match(await domain.row(), { return_path_verified: false })
@@ -166,7 +166,7 @@ t.test('a domain that only receives needs its inbound record alone', async t => 
   t.equal(await domain.verify(), 'verified')
 })
 
-t.test('nothing depends on the Ed25519 key and the DMARC policy', async t => {
+t.test('a missing Ed25519 key or DMARC policy does not prevent verification', async t => {
   const domain = await setUp()
   lose(`mb1e._domainkey.${domain.name}`)
   lose(`_dmarc.${domain.name}`)
@@ -175,7 +175,7 @@ t.test('nothing depends on the Ed25519 key and the DMARC policy', async t => {
   t.strictSame(keys, [{ is_published: true }, { is_published: false }])
 })
 
-t.test('what nobody can say changes nothing, however long it takes, and is asked again soon', async t => {
+t.test('DNS failures change no status and are retried soon', async t => {
   for (const trouble of ['servfail', 'refused', 'silent', 'garbage'] as const) {
     const domain = await setUp()
     const put = [`send.${domain.name}`, `mb1._domainkey.${domain.name}`].map(name => ({ name, back: lose(name) }))
@@ -202,7 +202,7 @@ t.test('what nobody can say changes nothing, however long it takes, and is asked
   }
 })
 
-t.test('a name is verified by one account, with all above and below it', async t => {
+t.test('only one account can verify a name, its parents and its subdomains', async t => {
   const rival = await newAccount(world)
   const first = await setUp({ name: 'mail.contended.com' })
   const seconds = []
@@ -225,7 +225,7 @@ t.test('a name is verified by one account, with all above and below it', async t
   t.equal(await below.verify(), 'verified', 'by the same account')
 })
 
-t.test('of two accounts that verify a name and one below it at once, one has it', async t => {
+t.test('only one of two accounts that verify related names at once succeeds', async t => {
   const rival = await newAccount(world)
   for (const name of ['twin1.com', 'mail.twin1.com']) {
     const [one, other] = [await setUp({ name: 'twin1.com' }), await setUp({ name }, rival)]
@@ -235,7 +235,7 @@ t.test('of two accounts that verify a name and one below it at once, one has it'
   }
 })
 
-t.test('what was changed while DNS was asked is asked for anew', async t => {
+t.test('a domain changed during its check is checked again', async t => {
   const domain = await setUp()
   const change = "UPDATE domains SET custom_return_path = 'bounce' WHERE id = $1"
   const changing = { ...dns, txt: async (name: string) => (await query(change, [domain.id])) && dns.txt(name) }
@@ -253,7 +253,7 @@ t.test('what was changed while DNS was asked is asked for anew', async t => {
   )
 })
 
-t.test('for a trusted domain DNS is never asked', async t => {
+t.test('DNS is not queried for a trusted domain', async t => {
   const name = 'trusted.com'
   const { id } = await setUp({ name })
   await query(`UPDATE domains SET status = 'verified', is_trusted = true, check_at = NULL WHERE id = $1`, [id])
@@ -264,7 +264,7 @@ t.test('for a trusted domain DNS is never asked', async t => {
   t.strictSame(await query('SELECT check_at FROM domains WHERE id = $1', [id]), [{ check_at: null }])
 })
 
-t.test('who verifies a domain learns nothing of another account’s', async t => {
+t.test('verifying the domain of another account is not possible', async t => {
   const stranger = await newAccount(world)
   const { id } = await setUp()
   await t.rejects(requestVerification(world, stranger.id, id), { name: 'not_found' })
@@ -273,7 +273,7 @@ t.test('who verifies a domain learns nothing of another account’s', async t =>
   t.strictSame(asked, [])
 })
 
-t.test('an account whose name servers are silent holds up nobody else', async t => {
+t.test('silent name servers of one account delay no other', async t => {
   await query('DELETE FROM graphile_worker._private_jobs')
   const slow = []
   for (let n = 0; n < 6; n++) {
@@ -299,7 +299,7 @@ t.test('an account whose name servers are silent holds up nobody else', async t 
   t.ok(order.before <= 1, `${order.before} before it`)
 })
 
-t.test('what is due is queued once, 500 at a time, one after another for each account', async t => {
+t.test('due domains are queued once, 500 at a time, one after another per account', async t => {
   const owner = await newAccount(world)
   await query('UPDATE domains SET check_at = NULL')
   await query('DELETE FROM graphile_worker._private_jobs')

@@ -15,7 +15,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { openWorld, SECRET_KEY } from '#test/support/world.ts'
 
 const run = promisify(execFile)
-const NODE = 'node_modules/.bin/node' // which is what npm start finds first
+const NODE = 'node_modules/.bin/node' // the one that npm start finds first
 const START = [NODE, 'workers/all.ts']
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
 const FIRST_KEY = /^API key \(shown this once\): mb_\w+$/m
@@ -23,7 +23,7 @@ const FIRST_KEY = /^API key \(shown this once\): mb_\w+$/m
 t.setTimeout(280_000) // a busy machine starts processes slowly, and there are many here
 const place = await openClone(t, clone.ordinaryUser)
 
-t.test('npm start where it cannot write says where', async t => {
+t.test('npm start names a data directory it cannot write', async t => {
   const data = join(place.directory, '.data')
   await chmod(place.directory, 0o555)
   await refuses(t, new clone.Command(START, place), new RegExp(`^Cannot write to ${data}: EACCES`))
@@ -36,14 +36,14 @@ t.test('npm start where it cannot write says where', async t => {
 t.test('npm start for an ordinary user', async t => {
   const PORT = String(await findFreePort())
   const start = () => new clone.Command(START, place, { PORT })
-  await t.test('on a taken port says so, and keeps the key for a start that can show it', async t => {
+  await t.test('on a taken port says so, and prints the key at the next start', async t => {
     const server = await listen(PORT)
     await refuses(t, start(), `Port ${PORT} is taken; set PORT to another.`)
     server.close()
   })
   const { url, key } = await tryOut(t, place, start)
 
-  await t.test('npm run dev restarts it after a change, and ends with its Postgres by Ctrl-C', async t => {
+  await t.test('npm run dev restarts after a change, and ends with its Postgres on Ctrl-C', async t => {
     const { scripts } = JSON.parse(await readFile(join(place.directory, 'package.json'), 'utf8'))
     const [, ...words] = scripts.dev.split(' ')
     const mailbrook = new clone.Command([NODE, ...words], place, { PORT })
@@ -55,7 +55,7 @@ t.test('npm start for an ordinary user', async t => {
     t.notOk(await isAlive(postgres))
   })
 
-  await t.test('waits for a request that is under way, but not after a second Ctrl-C', async t => {
+  await t.test('waits for a request in progress, until a second Ctrl-C', async t => {
     const mailbrook = start()
     await mailbrook.prints(/^Send one:$/m)
     const postgres = await clone.findPostgres(place.directory)
@@ -102,14 +102,14 @@ t.test('npm start names every wrong value, one line each', async t => {
   t.match(command.stderr, /^SECRET_KEY: .+\nPORT: .+\nLOG_LEVEL: .+\n$/)
 })
 
-t.test('of two first starts on one database one makes the account, and the key', async t => {
+t.test('concurrent first starts create one account and one key', async t => {
   const { pool, secrets } = await openWorld(t)
   const keys = await Promise.all([setUp(pool, secrets), setUp(pool, secrets), setUp(pool, secrets)])
   shows(t, keys.filter(Boolean), [/^mb_\w{49}$/])
   t.equal(keys.filter(Boolean).length, 1)
 })
 
-/** What a newcomer sees; `isWhole`: also what is the same whoever it is. Answers what the first start gave them. */
+/** Does what a new user does, and returns what the first start printed; `isWhole` includes checks that are the same for every user. */
 async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, isWhole = true): Promise<clone.Sent> {
   const admin = async (...words: string[]) => {
     const command = new clone.Command([NODE, 'workers/admin.ts', ...words], place)
@@ -129,7 +129,7 @@ async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, i
     shows(t, email, { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
   })
 
-  await t.test('which the operator can list and show meanwhile', async t => {
+  await t.test('lets the operator list and show the captured email', async t => {
     const list = await admin('captured', 'list')
     const [, captured = ''] = /^(\S+) {2}\S+ {2}anna@sandbox\.internal {2}\d+ bytes {2}Hello\n$/.exec(list) ?? []
     const message = await admin('captured', 'show', captured)
@@ -139,14 +139,14 @@ async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, i
   })
 
   if (isWhole) {
-    await t.test('refuses to start beside another', async t => {
+    await t.test('refuses to start twice in one directory', async t => {
       const message = `Mailbrook is already running in ${join(place.directory, '.data')}, process ${mailbrook.pid}`
       await refuses(t, start(), message)
     })
   }
 
-  // npm passes on what the terminal has sent to all already; it arrives twice where the shell gives way, as bash does.
-  await t.test('ends by Ctrl-C, also one that npm repeats, and leaves nothing that runs', async t => {
+  // npm forwards a signal that the terminal has sent to all processes already; a shell that execs, like bash, gets it twice.
+  await t.test('ends on Ctrl-C, even if npm repeats it, and leaves no process', async t => {
     t.ok(await isAlive(postgres))
     if (isWhole) {
       mailbrook.signal('SIGINT')
@@ -158,7 +158,7 @@ async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, i
     await listen(new URL(first.url).port).then(server => server.close())
   })
 
-  await t.test('goes on with what was there, shows no key again, and ends by SIGTERM', async t => {
+  await t.test('restarts with the same data, prints no key, and ends on SIGTERM', async t => {
     const mailbrook = start()
     const again = await clone.runPrintedCurl(mailbrook, place, text => text.replace('YOUR_API_KEY', first.key))
     t.notMatch(mailbrook.stdout, /mb_\w/)
@@ -185,7 +185,7 @@ async function openClone(t: Test, person: clone.Person): Promise<clone.Place> {
   return place
 }
 
-/** Ends with code 1 and one line that tells why. */
+/** Expects exit code 1 and one line with the reason. */
 async function refuses(t: Test, command: clone.Command, line: string | RegExp): Promise<void> {
   t.equal(await command.end(), 1)
   const [said = '', ...more] = command.stderr.split('\n')
@@ -200,7 +200,7 @@ async function isAlive(pid: number): Promise<boolean> {
   } catch {
     return false
   }
-  // Ended, but nobody takes note, as in some containers.
+  // It has ended as a zombie, as in some containers.
   return !/\) Z/.test(await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''))
 }
 

@@ -18,12 +18,12 @@ t.teardown(() => clone.removeClone(place))
 await run('cp', ['-al', join(ROOT, 'node_modules'), place.directory]).catch(() =>
   run('cp', ['-a', join(ROOT, 'node_modules'), place.directory]),
 )
-/** On a busy machine the first start takes its time. */
+/** The first start is slow on a busy machine. */
 const START_MS = 120_000
 const PORT = String(await findFreePort())
 let key = ''
 
-t.test('npm start goes on after its Postgres was killed', async t => {
+t.test('npm start continues after its Postgres was killed', async t => {
   const { mailbrook, send } = await start(t)
   const sending = Promise.all(Array.from({ length: 20 }, () => send().catch(() => 0)))
   process.kill(await clone.findPostgres(place.directory), 'SIGKILL')
@@ -41,7 +41,7 @@ t.test('npm start ends within 10 seconds of SIGTERM while its Postgres hangs', a
   for (const one of [pid, ...children]) process.kill(one, 'SIGSTOP')
   t.equal(await mailbrook.end('SIGTERM', 10_000), 1, 'by itself')
   t.match(mailbrook.stderr, /^The database does not answer: what was under way is left as it is\.$/m)
-  for (const one of children) tell(one, 'SIGCONT') // they find their server gone
+  for (const one of children) tell(one, 'SIGCONT') // they notice that their server is gone
 })
 
 t.test('npm start ends with code 1 when its Postgres cannot be started again', async t => {
@@ -68,7 +68,7 @@ async function start(t: Test) {
   return { mailbrook, send }
 }
 
-/** Warnings and errors of one kind and process that were logged less than a second after one another. */
+/** Kinds of warnings and errors that one process logged twice within a second. */
 function listRepeats(output: string): string[] {
   const records = output.split('\n').flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))
   const kinds = Map.groupBy(
@@ -94,6 +94,6 @@ function tell(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -32,7 +32,7 @@ const { pg } = pool
 const site: Site = { config, dns: createDns([server]), addresses: [], transports: [] }
 const account = await newAccount(world)
 
-t.test('what makes Postgres lose mail is told with the statement that mends it', async t => {
+t.test('unsafe Postgres settings are reported with the statement that fixes them', async t => {
   const { rows } = await pg.query('SELECT current_database() AS name')
   await pg.query(`ALTER DATABASE ${rows[0].name} SET synchronous_commit = off`)
   const off = /synchronous_commit is off/
@@ -56,7 +56,7 @@ t.test('what makes Postgres lose mail is told with the statement that mends it',
   }
 })
 
-t.test('more processes than Postgres has connections for are told', async t => {
+t.test('too few Postgres connections for all processes are reported', async t => {
   const free = { finding: /1 web and 1 worker processes need up to 29 connections; there are \d+, \d+ in use/ }
   t.match(await about('Postgres', /connections/), { level: 'ok', ...free })
   await upsertHeartbeats(
@@ -71,7 +71,7 @@ t.test('more processes than Postgres has connections for are told', async t => {
   await pg.query("DELETE FROM worker_heartbeats WHERE pool_id <> 'doctor 0'")
 })
 
-t.test('the clock of this host is judged by that of the database', async t => {
+t.test('the clock of this host is compared with that of the database', async t => {
   t.match(await about('clock'), { level: 'ok' })
   t.match(judgeClock(90_000, 5), {
     level: 'warning',
@@ -81,7 +81,7 @@ t.test('the clock of this host is judged by that of the database', async t => {
   t.match(judgeClock(-3_500, 5), { level: 'warning', finding: /3\.5 s behind/ })
 })
 
-t.test('a SECRET_KEY of another database, and a signing key that does not open, are told', async t => {
+t.test('a SECRET_KEY of another database and a damaged signing key are reported', async t => {
   t.match(await about('SECRET_KEY'), { level: 'ok', finding: 'It opens all 1 signing keys.' })
   const other = { ...site, config: { ...config, SECRET_KEY: `another ${SECRET_KEY}` } }
   const [finding] = (await examine(pool, other)).filter(({ check }) => check === 'SECRET_KEY')
@@ -93,7 +93,7 @@ t.test('a SECRET_KEY of another database, and a signing key that does not open, 
   await pg.query('UPDATE dkim_keys SET private_key = $2 WHERE account_id = $1', [account.id, rows[0].private_key])
 })
 
-t.test('a record that is not there is told as it is to be published', async t => {
+t.test('a missing DNS record is reported as a line to publish', async t => {
   const { id, name } = await createDomain(world, {
     account_id: account.id,
     name: 'doctor.acme.com',
@@ -122,7 +122,7 @@ t.test('a record that is not there is told as it is to be published', async t =>
   t.match(trusted[0], { level: 'warning', finding: /^It is vouched for by the operator; / })
 })
 
-t.test('what waits, what failed for good and what is paused is told', async t => {
+t.test('waiting emails, permanent failures and pauses are reported', async t => {
   t.match(await about('queue'), { level: 'ok', finding: 'Nothing is due.' })
   t.match(await about('workers'), { level: 'ok', finding: '1 alive.' })
   await acceptEmail(world, account, { to: ['x@y.com', 'z@y.com'] })
@@ -158,7 +158,7 @@ t.test('what waits, what failed for good and what is paused is told', async t =>
   })
 })
 
-t.test('a database that is not migrated is asked no more than it knows', async t => {
+t.test('a database that is not migrated gets only the checks it supports', async t => {
   const fresh = await openWorld(t)
   await fresh.pool.pg.query("DELETE FROM migrations WHERE name = '0011_domains.sql'")
   const patient = await openPatient(fresh.config)
@@ -172,7 +172,7 @@ t.test('a database that is not migrated is asked no more than it knows', async t
   await patient.close()
 })
 
-t.test('npm run doctor ends with 1 when there is a problem, and 2 when it cannot begin', async t => {
+t.test('npm run doctor exits with 1 for a problem and 2 if it cannot start', async t => {
   const rows = await pg.query('SELECT current_database() AS name')
   await pg.query(`ALTER DATABASE ${rows.rows[0].name} SET synchronous_commit = off`)
   const silent = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
@@ -201,7 +201,7 @@ t.test('npm run doctor ends with 1 when there is a problem, and 2 when it cannot
   t.match(wrong.stderr, /^--address must be one such as 203\.0\.113\.5, not here\nnpm run doctor -- /)
 })
 
-t.test('without a database it says so and looks at the rest', async t => {
+t.test('npm run doctor works without a database', async t => {
   const { code, stdout } = await run(await openCheckout(t), { DNS_SERVERS: server, HELO_NAME: NAME })
   t.equal(code, 0, stdout)
   t.match(stdout, /^unknown {2}Postgres: There is no DATABASE_URL, and the embedded one of \.data\/ does not run/m)
@@ -217,7 +217,7 @@ async function about(check: string, finding = /./): Promise<Finding | undefined>
   return (await examine(pool)).find(found => found.check === check && finding.test(found.finding))
 }
 
-/** Publishes a line of a zone file, as whoever keeps the zone does. */
+/** Publishes a line of a zone file, like the administrator of the zone. */
 function publish(line: string): void {
   const [, name = '', type = '', data = ''] = /^(\S+)\. IN (\S+) (.*)$/.exec(line) ?? []
   const text = data.startsWith('"') ? data.slice(1, -1).replaceAll('" "', '') : data.replace(/\.$/, '')
@@ -225,7 +225,7 @@ function publish(line: string): void {
   zone[name] = { ...(typeof there === 'object' ? there : {}), [type]: [text] }
 }
 
-/** A checkout of its own, in which Mailbrook was never started. */
+/** A checkout in which Mailbrook was never started. */
 async function openCheckout(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
   t.teardown(() => rm(directory, { recursive: true }))

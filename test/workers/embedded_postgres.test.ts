@@ -11,9 +11,9 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { signal } from '#workers/embedded_postgres/server.ts'
 import { startEmbeddedPostgres } from '#workers/embedded_postgres/start.ts'
 
-const common = await makeDirectory(t) // creating a cluster is what takes the time here
+const common = await makeDirectory(t) // creating a cluster is the slow part
 
-t.test('starts, keeps what was written, and is gone when stopped', async t => {
+t.test('startEmbeddedPostgres starts, keeps data, and stops', async t => {
   const first = await startEmbeddedPostgres(common)
   t.equal(first.owned, true)
   await query(first.url, 'CREATE TABLE notes AS SELECT 1 AS note')
@@ -27,7 +27,7 @@ t.test('starts, keeps what was written, and is gone when stopped', async t => {
   await Promise.all([second.stop(), second.stop()])
 })
 
-t.test('is taken over when its Mailbrook was killed', async t => {
+t.test('startEmbeddedPostgres adopts the server of a killed Mailbrook', async t => {
   const { child, url } = await startElsewhere(t, common)
   await kill(child)
 
@@ -38,7 +38,7 @@ t.test('is taken over when its Mailbrook was killed', async t => {
   await t.rejects(query(url, 'SELECT 1'), { code: 'ECONNREFUSED' })
 })
 
-t.test('recovers when everything was killed', async t => {
+t.test('startEmbeddedPostgres recovers after everything was killed', async t => {
   const { child, url } = await startElsewhere(t, common)
   await query(url, 'INSERT INTO notes VALUES (2)')
   await kill(child)
@@ -49,7 +49,7 @@ t.test('recovers when everything was killed', async t => {
   await postgres.stop()
 })
 
-t.test('starts although the process id of the killed server is now of another process', async t => {
+t.test('a stale process id in postmaster.pid does not prevent the start', async t => {
   await startEmbeddedPostgres(common).then(postgres => postgres.stop())
   const owner = process.getuid?.() === 0 ? { uid: 65534 } : {}
   const other = spawn('sleep', ['60'], owner)
@@ -62,7 +62,7 @@ t.test('starts although the process id of the killed server is now of another pr
   await postgres.stop()
 })
 
-t.test('refuses a second Mailbrook and names the first', async t => {
+t.test('a second Mailbrook is refused with the process id of the first', async t => {
   const first = await startEmbeddedPostgres(common)
 
   const message = `Mailbrook is already running in ${common}, process ${process.pid}`
@@ -71,7 +71,7 @@ t.test('refuses a second Mailbrook and names the first', async t => {
   await first.stop()
 })
 
-t.test('lets one of two starts at the same moment win, also the very first ones', async t => {
+t.test('one of two concurrent starts wins, even the first ones', async t => {
   const directory = await makeDirectory(t)
   const starts = await Promise.allSettled([startElsewhere(t, directory), startElsewhere(t, directory)])
   t.same(starts.map(start => start.status).sort(), ['fulfilled', 'rejected'])
@@ -81,10 +81,10 @@ t.test('lets one of two starts at the same moment win, also the very first ones'
   t.same((await readdir(directory)).sort(), ['postgres', 'postgres.log', 'postgres_password'])
 })
 
-t.test('is shared by short commands', async t => {
+t.test('commands share the server', async t => {
   const share = () => startEmbeddedPostgres(common, { share: true })
 
-  await t.test('which leave a running Mailbrook alone', async t => {
+  await t.test('and leave a running Mailbrook alone', async t => {
     const main = await startEmbeddedPostgres(common)
     const command = await share()
     t.match(command, { url: main.url, owned: false })
@@ -93,7 +93,7 @@ t.test('is shared by short commands', async t => {
     await main.stop()
   })
 
-  await t.test('of which the last one ends it', async t => {
+  await t.test('and the last one stops the server', async t => {
     const [one, two] = [await share(), await share()]
     t.equal(one.url, two.url)
     t.equal(one.owned, true)
@@ -103,7 +103,7 @@ t.test('is shared by short commands', async t => {
     await t.rejects(query(two.url, 'SELECT 1'), { code: 'ECONNREFUSED' })
   })
 
-  await t.test('and outlived by a Mailbrook that came later', async t => {
+  await t.test('and leave the server to a Mailbrook started later', async t => {
     const command = await share()
     const main = await startEmbeddedPostgres(common)
     await command.stop()
@@ -112,7 +112,7 @@ t.test('is shared by short commands', async t => {
   })
 })
 
-t.test('starts after a first start that was killed in the middle', async t => {
+t.test('a first start that was killed is repeated', async t => {
   const directory = await makeDirectory(t)
   const child = runElsewhere(t, directory)
   const isMade = async () => (await readdir(directory)).some(name => /^postgres\.new-/.test(name))
@@ -125,7 +125,7 @@ t.test('starts after a first start that was killed in the middle', async t => {
   await postgres.stop()
 })
 
-t.test('says in one line why it cannot start', async t => {
+t.test('the reason for a failed start is one line', async t => {
   const directory = await makeDirectory(t)
   const file = join(directory, 'file')
   await writeFile(file, '')
@@ -142,7 +142,7 @@ t.test('says in one line why it cannot start', async t => {
 })
 
 const notRoot = process.getuid?.() !== 0 && 'only root can'
-t.test('runs, as root, where root alone may enter', { skip: notRoot }, async t => {
+t.test('as root, Postgres runs in a directory that only root may enter', { skip: notRoot }, async t => {
   const parent = await makeDirectory(t)
   await chmod(parent, 0o700)
   const directory = join(parent, 'data')
@@ -155,14 +155,14 @@ t.test('runs, as root, where root alone may enter', { skip: notRoot }, async t =
   await postgres.stop()
 })
 
-t.test('keeps its directory to its owner all the way down', async t => {
+t.test('only the owner may open the data directory and its files', async t => {
   await chmod(common, 0o755) // as earlier versions did
   const postgres = await startEmbeddedPostgres(common)
   t.same(await openedPaths(common), [])
   await postgres.stop()
 })
 
-t.test('runs, as root, as the owner of the directory, who can go on with it', { skip: notRoot }, async t => {
+t.test('as root, Postgres runs as the owner of the directory', { skip: notRoot }, async t => {
   const directory = await makeDirectory(t)
   const [uid, gid] = [2, 2] // bin, whom every system has and nothing runs as
   await chown(directory, uid, gid)
@@ -175,7 +175,7 @@ t.test('runs, as root, as the owner of the directory, who can go on with it', { 
   t.same(await openedPaths(directory), [])
 })
 
-t.test('runs, as root, as nobody where nobody else owns anything, and says so', { skip: notRoot }, async t => {
+t.test('as root, Postgres runs as nobody if root owns everything, and says so', { skip: notRoot }, async t => {
   const directory = await makeDirectory(t)
   const first = await startEmbeddedPostgres(directory)
   t.equal(first.user?.shared_name, 'nobody')
@@ -185,7 +185,7 @@ t.test('runs, as root, as nobody where nobody else owns anything, and says so', 
   await second.stop()
 })
 
-t.test('is started again when it ends, on its port', async t => {
+t.test('Postgres is restarted on its port when it ends', async t => {
   const pauses: number[] = []
   const restarts = { pauses_ms: [1, 2, 3], well_ms: 3_600_000 }
   const postgres = await startEmbeddedPostgres(common, { restarts, onRestart: pause => pauses.push(pause) })
@@ -200,7 +200,7 @@ t.test('is started again when it ends, on its port', async t => {
     await waitUntil(() => pauses.length >= expected.length, 'it is started again')
     await waitUntil(() => query(url, 'SELECT note FROM notes').catch(() => null), 'it answers')
     t.same(pauses, expected)
-    // Its locks too: while it is being started again nobody else may take it.
+    // Including its locks: nobody else may take it during the restart.
     await waitUntil(() => isLocked(url), 'its locks are taken')
   }
   t.equal(isFailed, false)
@@ -209,7 +209,7 @@ t.test('is started again when it ends, on its port', async t => {
   await postgres.stop()
 })
 
-t.test('has its count forgotten once it has run well', async t => {
+t.test('the number of restarts is reset after a good run', async t => {
   const pauses: number[] = []
   const restarts = { pauses_ms: [1], well_ms: 0 }
   const postgres = await startEmbeddedPostgres(common, { restarts, onRestart: pause => pauses.push(pause) })
@@ -223,7 +223,7 @@ t.test('has its count forgotten once it has run well', async t => {
   await postgres.stop()
 })
 
-t.test('is not started again by a stop, and ends at once when it hangs', async t => {
+t.test('stop does not restart Postgres, and kill ends it even if it hangs', async t => {
   const pauses: number[] = []
   const postgres = await startEmbeddedPostgres(common, { onRestart: pause => pauses.push(pause) })
   const pid = await readServerPid(common)
@@ -233,7 +233,7 @@ t.test('is not started again by a stop, and ends at once when it hangs', async t
   t.same(pauses, [])
 })
 
-/** Whether a Mailbrook holds the lock of the one that runs. */
+/** True if a Mailbrook holds the lock on the server. */
 async function isLocked(url: string): Promise<boolean> {
   const { rowCount } = await query(url, `SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'`)
   return rowCount === 1
@@ -244,7 +244,7 @@ async function openedPaths(directory: string): Promise<string[]> {
   const names = ['', ...(await readdir(directory, { recursive: true }))]
   const modes = await Promise.all(
     names.map(async name => {
-      const file = await stat(join(directory, name)).catch(() => null) // some come and go
+      const file = await stat(join(directory, name)).catch(() => null) // some files come and go
       return file && (file.mode & 0o077) !== 0 ? `${name} ${(file.mode & 0o777).toString(8)}` : null
     }),
   )
@@ -262,7 +262,7 @@ async function makeDirectory(t: Test): Promise<string> {
   return directory
 }
 
-/** The process id is in the first line. */
+/** Reads the process id from the first line. */
 async function readServerPid(directory: string): Promise<number> {
   return Number.parseInt(await readFile(join(directory, 'postgres', 'postmaster.pid'), 'utf8'), 10)
 }
@@ -274,7 +274,7 @@ async function query(url: string, text: string): Promise<pg.QueryResult> {
   return client.query(text).finally(() => client.end())
 }
 
-/** What a Mailbrook process does with it. */
+/** A process that uses the server as Mailbrook does. */
 const program = `
   const { startEmbeddedPostgres } = await import(process.argv[1])
   const postgres = await startEmbeddedPostgres(process.argv[2]).catch(error => ({ url: error.message }))

@@ -7,23 +7,23 @@ import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 import { shows } from '#test/support/shows.ts'
 
-t.test('a request whose process is killed around its commit can be repeated', async t => {
+t.test('a request can be repeated when its web process is killed around the commit', async t => {
   passes(t, await killWeb(await openTestStage(t), { runs: 1 }))
 })
 
-t.test('a commit whose answer is lost is not repeated', async t => {
+t.test('a commit whose reply is lost is not repeated', async t => {
   passes(t, await cutCommits(await openTestStage(t), { runs: 6, at_once: 5 }))
 })
 
-t.test('a web process that is stopped finishes what it has begun', async t => {
+t.test('a stopped web process finishes requests in progress', async t => {
   passes(t, await stopWeb(await openTestStage(t), { stops: 1, connections: 16, load_ms: 500 }))
 })
 
-t.test('a web process that is stopped waits for an upload', async t => {
+t.test('a stopped web process waits for an upload', async t => {
   passes(t, await stopWebDuringUpload(await openTestStage(t), { seconds: 2 }))
 })
 
-t.test('/readyz tells whether the database can be used, /healthz that the process lives', async t => {
+t.test('/readyz checks the database, /healthz only the process', async t => {
   const stage = await openTestStage(t)
   const proxy = await startPgProxy(stage.url)
   t.teardown(() => proxy.close())
@@ -45,7 +45,7 @@ t.test('/readyz tells whether the database can be used, /healthz that the proces
   t.match(await ask(`${url}/readyz`), { status: 503, body: { reason: 'migrations are not applied' } })
 })
 
-t.test('a process that cannot start says why in one line and ends with 1', async t => {
+t.test('a process that cannot start prints the reason in one line and exits with 1', async t => {
   const stage = await openTestStage(t)
   await stage.pool.pg.query('DELETE FROM migrations WHERE name = (SELECT max(name) FROM migrations)')
   const wrong: [string, Record<string, string>, RegExp][] = [

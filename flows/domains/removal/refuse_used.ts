@@ -22,7 +22,7 @@ export async function refuseUsed(
   if (part !== 'audience') refuseUsedByAutomation(part, await findAutomationUsing(tx, account_id, part, id))
 }
 
-/** @throws {ApiError} 422 if an enabled automation, given by its name, uses what is to be deleted */
+/** @throws {ApiError} 422 if an enabled automation, given by its name, uses the row to be deleted */
 export function refuseUsedByAutomation(what: string, automation: string | null): void {
   if (automation === null) return
   const user = JSON.stringify(automation)

@@ -10,9 +10,10 @@ import type { Pool } from '#sql/pool.ts'
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
 /**
- * Deletes a domain; mail that it sent stays. Its contacts, campaigns and automations are gone at once, and a job removes them.
+ * Deletes a domain; mail that it sent is kept. Its contacts, campaigns and automations disappear at once, and a job
+ * removes their rows.
  *
- * @throws {ApiError} 404; `reputation_paused`; 422 if it has such and `with_contacts` is false
+ * @throws {ApiError} 404; `reputation_paused`; 422 if it has any of these and `with_contacts` is false
  */
 export async function removeDomain(
   { pool, config }: Dependencies,
@@ -24,7 +25,7 @@ export async function removeDomain(
     if (!(await lockDomain(tx, account_id, id))) throw notFound('Domain')
     await announceDomains(tx, 'domain.deleted', [{ account_id, id }], config.SERVER_DOMAIN)
     if (!(await deleteDomain(tx, account_id, id))) throw paused()
-    // After it has waited for everybody who is writing contacts of the domain.
+    // Checked here, because the deletion has waited for all writers of contacts of the domain.
     if (!with_contacts && (await hasContacts(tx, account_id, id))) {
       throw new ApiError('validation_error', 'The domain has contacts: delete them with it by `?with_contacts=true`.')
     }
@@ -42,7 +43,7 @@ export async function removeDomain(
   })
 }
 
-/** Added anew it would not be paused any more. */
+/** Prevents the deletion of a paused domain: added again, it would no longer be paused. */
 function paused(): ApiError {
   return new ApiError(
     'reputation_paused',

@@ -4,10 +4,10 @@ import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
 import type { Parsed } from '#lib/receiving/parse/parsed_message.ts'
 import type { EmailToParse } from '#sql/receiving/emails_to_parse.ts'
 
-/** A thread may also have ended because the machine was busy. */
+/** Tries per message: a thread may also end because the machine is busy. */
 const TRIES = 2
 
-/** Nothing is lost of a message that ended its thread: it is read from the store again. */
+/** Parses a message in a thread. If the thread ends, the message is read from the store again. */
 export async function parseRaw(blobs: Blobs, email: EmailToParse): Promise<Parsed> {
   for (let tries = 1; ; tries++) {
     const raw = await readRaw(blobs, email)
@@ -15,7 +15,7 @@ export async function parseRaw(blobs: Blobs, email: EmailToParse): Promise<Parse
       return await parseMessage(raw)
     } catch (error) {
       if (tries < TRIES) continue
-      if (!(await canParse())) throw error // nothing can be read here: it is not this message's fault
+      if (!(await canParse())) throw error // no message can be parsed here, so this one is not at fault
       const refused = error instanceof EndedThreadError ? error.message : `It could not be read: ${error}`
       return { raw: await readRaw(blobs, email), refused }
     }
@@ -29,7 +29,7 @@ async function canParse(): Promise<boolean> {
   )
 }
 
-/** Into a buffer of its own, which can be handed to a thread. */
+/** Reads the message into a separate buffer, which can be transferred to a thread. */
 async function readRaw(
   blobs: Blobs,
   { account_id, raw_blob_id, size }: EmailToParse,

@@ -12,7 +12,7 @@ import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 
 type Work = { pool: Pool; blobs: Blobs; config: Pick<Config, 'HELO_NAME' | 'SERVER_DOMAIN'> }
 
-/** Stores what was read of a received email, and its relation to sent ones, unless another run did so before. */
+/** Stores the parsed parts of a received email and its relation to sent ones, unless an earlier run has done so. */
 export async function storeParsed(
   { pool, blobs, config }: Work,
   { account_id, id }: ReceivedEmailId,

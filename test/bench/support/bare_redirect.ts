@@ -1,6 +1,6 @@
 import Koa from 'koa'
 
-/** The baseline of `redirect`: Koa, which answers every request with a redirect. */
+/** The baseline of `redirect`: Koa, which responds to every request with a redirect. */
 const app = new Koa()
 app.use(ctx => {
   ctx.set('location', 'https://acme.com/page?n=0')

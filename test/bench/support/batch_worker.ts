@@ -4,7 +4,7 @@ import { processBatch } from '#flows/sending/process_batch.ts'
 import { jobs } from '#lib/jobs.ts'
 import { silentLogger } from '#sql/graphile.ts'
 
-/** A worker that stores batches and sends nothing: sending is measured by itself, and its jobs are left lying. */
+/** A worker that stores batches and sends nothing: sending is measured separately, and its jobs are ignored. */
 await superviseProcess(() =>
   startOnFoundation(async ({ config, pool }) => {
     const runner = await run({

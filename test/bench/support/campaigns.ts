@@ -13,11 +13,11 @@ export const API = `http://127.0.0.1:${PORT}/api`
 /** Campaigns need links that recipients can open; nobody opens these. */
 const BASE_URL = 'https://mail.acme.com'
 
-/** Contacts of one commit. */
+/** Contacts per commit. */
 const SLICE = 50_000
 const PATIENCE_MS = 600_000
 
-/** As addContacts has them: half of all contacts are at the first one of 8. */
+/** The destinations in addContacts: half of all contacts are at the first of 8. */
 export const destinationOf = (n: number): string => `d${n % 2 === 0 ? 0 : n % 8}.bench.com`
 
 /** Adds contacts to the sandbox domain, without their history. */
@@ -35,7 +35,7 @@ async function addContacts({ pool }: Pick<Stage, 'pool'>, count: number): Promis
   await makeIndexes()
 }
 
-/** About the html of EMAIL (generate_load.ts), with three links. */
+/** The html of EMAIL (generate_load.ts) in about the same length, with three links. */
 const HTML = `<p>Hello {{first_name}}. ${'It is on its way to you. '.repeat(70)}</p>${[1, 2, 3]
   .map(n => `<p><a href="https://acme.com/offers/${n}?from=news">Offer ${n}</a></p>`)
   .join('')}`
@@ -58,7 +58,7 @@ export async function ask({ key }: Stage, method: 'GET' | 'POST', path: string, 
   return json
 }
 
-/** A server with contacts, a sink, and what measures the way of an email to it. */
+/** A server with contacts, a sink, and a tool that measures how long an email takes to it. */
 export type CampaignStage = { stage: Stage; sink: Sink; latencies: Latencies }
 
 /** Opens it for a benchmark, and closes it at the end. */
@@ -85,13 +85,13 @@ export function startWorker(
   return stage.spawn(`test/bench/support/${file}`, { MAIL_TRANSPORT: sink.url, BASE_URL })
 }
 
-/** Waits until the run of a campaign is as a condition says. */
+/** Waits until the run of a campaign meets a condition. */
 export async function runReaches({ pg }: Pool, campaign_id: string, condition: string): Promise<void> {
   const query = `SELECT FROM campaign_runs WHERE campaign_id = $1 AND ${condition}`
   await waitUntil(async () => (await pg.query(query, [campaign_id])).rowCount === 1, condition, PATIENCE_MS)
 }
 
-/** Mail to one address, from its request to the last byte at the sink. `note` is told of what arrives there. */
+/** Measures emails to one address, from the request to the last byte at the sink, which calls `note`. */
 class Latencies {
   readonly #arrivals = new Map<string, () => void>()
 

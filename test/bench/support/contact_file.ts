@@ -22,7 +22,7 @@ export function person(n: number, mark: string) {
   }
 }
 
-/** A CSV file of so many rows. */
+/** A CSV file with this many rows. */
 export function contactFile(rows: number, mark: string): Buffer {
   const lines = [['email', 'first_name', 'last_name', ...PROPERTIES].join(',')]
   for (let n = 0; n < rows; n++) {
@@ -32,7 +32,7 @@ export function contactFile(rows: number, mark: string): Buffer {
   return Buffer.from(`${lines.join('\n')}\n`)
 }
 
-/** The same as lines of COPY into contacts. */
+/** The same rows as input of COPY into contacts. */
 export function* copyLines(rows: number, mark: string, place: { account_id: string; domain_id: string }) {
   for (let n = 0; n < rows; n++) {
     const { email, first_name, last_name, properties } = person(n, mark)

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** Kernel clock ticks per second (USER_HZ), the same on every Linux. */
 const TICKS = 100
 
-/** CPU time of a process in seconds, by name of its threads: a worker's `main` thread, `pool` of libuv, V8's `other` ones. */
+/** CPU time of a process in seconds by kind of thread: the `main` thread, the `pool` of libuv, and `other` ones such as V8's. */
 export function threadTimes(pid: number): Record<'main' | 'pool' | 'other', number> {
   const times = { main: 0, pool: 0, other: 0 }
   for (const thread of listDirectory(`/proc/${pid}/task`)) {
@@ -15,7 +15,7 @@ export function threadTimes(pid: number): Record<'main' | 'pool' | 'other', numb
   return times
 }
 
-/** CPU time in seconds of a process and the processes that it has started. */
+/** CPU time in seconds of a process and its child processes. */
 export function familyTime(pid: number): number {
   let seconds = 0
   for (const id of listDirectory('/proc').filter(name => /^\d+$/.test(name))) {
@@ -33,7 +33,7 @@ export function parentOf(pid: number): number {
 
 type Stat = { name: string; parent: number; seconds: number }
 
-/** proc_pid_stat(5). Null if it has ended. */
+/** Reads proc_pid_stat(5). Null if the process has ended. */
 function readStat(path: string): Stat | null {
   let text: string
   try {

@@ -1,6 +1,6 @@
 import { SMTPServer } from 'smtp-server'
 
-/** What inbound mail is measured beside: the library alone, which throws away what it gets. Prints a line once it listens. */
+/** The baseline of inbound mail: the library alone, which discards messages. Prints a line once it listens. */
 const server = new SMTPServer({
   disabledCommands: ['AUTH', 'STARTTLS'],
   disableReverseLookup: true,
@@ -9,6 +9,6 @@ const server = new SMTPServer({
     stream.resume().once('end', () => callback())
   },
 })
-server.on('error', () => {}) // of connections that are dropped when it stops
+server.on('error', () => {}) // for connections that are dropped when it stops
 server.listen(Number(process.env.PORT), () => console.log('listening'))
 process.once('SIGTERM', () => process.exit())

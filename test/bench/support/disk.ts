@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { report, type Stage } from './stage.ts'
 
 const GOAL_BYTES = 2_000
-/** Tables that take less, per recipient, are not listed. */
+/** Tables that take less per recipient are not listed. */
 const LEAST_BYTES = 10
-/** The worker indexes emails some seconds after they are stored. */
+/** The worker indexes emails a few seconds after they are stored. */
 const INDEXED_MS = 12_000
 
-/** Reports the disk that each of `count` recipients takes which `act` sends to. */
+/** Reports the disk space per recipient, where `act` sends to `count` recipients. */
 export async function measureDisk(stage: Stage, count: number, act: () => Promise<unknown>): Promise<void> {
   const before = await readSizes(stage)
   await act()
@@ -23,7 +23,7 @@ export async function measureDisk(stage: Stage, count: number, act: () => Promis
   report('disk per recipient', `${total} bytes`, `< ${GOAL_BYTES} bytes`, total < GOAL_BYTES)
 }
 
-/** Bytes of each table with its indexes, and of the database. */
+/** The size of each table with its indexes, and of the database. */
 async function readSizes({ pool }: Stage): Promise<{ total: number; tables: Map<string, number> }> {
   await pool.pg.query('VACUUM')
   const { rows } = await pool.pg.query<{ name: string; bytes: string }>(`

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 
 /**
- * A process of its own that follows the links in a file, a path per line, over so many connections for so long, and prints how
- * many redirects per second it got. It speaks to its sockets itself, as generate_load.ts does.
+ * A separate process that follows the links in a file, a path per line, over several connections for some seconds, and prints the
+ * number of redirects per second. It uses sockets directly, like load.ts.
  */
 const { LOAD_PORT = '', LOAD_FILE = '', LOAD_MS = '3000', LOAD_CONNECTIONS = '32' } = process.env
 const USER_AGENT =

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Stands in the html of EMAIL; the load puts another number in its place in each email, so that no two are equal. */
+/** A placeholder in the html of EMAIL, which the load replaces by a number in each email, so that no two are equal. */
 const NUMBER = '0000000000'
 
 export const EMAIL = {
@@ -14,10 +14,10 @@ export const EMAIL = {
 
 type Load = { began: number; seconds: number }
 
-/** `batch`: so many emails in one request. `equal`: all of them have the same html. */
+/** `batch`: emails per request. `equal`: all of them have the same html. */
 type Options = { connections?: number; batch?: number; equal?: boolean; email?: typeof EMAIL }
 
-/** Posts an email `count` times from another process. Answers when it began (epoch, ms), and seconds. */
+/** Posts an email `count` times from another process. Returns when it began (epoch, ms), and the seconds it took. */
 export async function generateLoad(url: string, key: string, count: number, options: Options = {}): Promise<Load> {
   const { connections = 32, batch = 0, equal = false, email = EMAIL } = options
   const environment = {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** A receiver of webhooks that reads each and answers 200. A GET is answered with how many it were. */
+/** A receiver that reads webhooks and responds with 200. GET returns how many there were. */
 let count = 0
 const server = createServer((request, response) => {
   if (request.method === 'GET') return response.end(String(count))

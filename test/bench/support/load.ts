@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /**
- * The load generator, a process of its own: posts an email so many times over so many connections. Prints when it
- * began (epoch, ms) and the seconds it took.
+ * The load generator, a separate process: posts an email many times over several connections. Prints when it began (epoch, ms) and
+ * the seconds it took.
  *
- * It speaks to its sockets itself, as wrk does: an HTTP client costs as much as the server, on the same two cores.
+ * It uses sockets directly, like wrk: an HTTP client takes as much CPU time as the server, on the same two cores.
  */
 const { LOAD_URL = '', LOAD_KEY = '', LOAD_COUNT = '1000', LOAD_CONNECTIONS = '32', LOAD_BODY = '{}' } = process.env
 const { LOAD_NUMBER = '' } = process.env
@@ -29,7 +29,7 @@ function* placesOf(text: string): Generator<number> {
   for (let at = request.indexOf(text); at >= 0; at = request.indexOf(text, at + text.length)) yield at
 }
 
-/** The request with a number of its own in each email. */
+/** The request, with a different number in each email. */
 function nextRequest(): Buffer {
   if (numbers.length === 0) return request
   const next = Buffer.from(request)
@@ -49,7 +49,7 @@ async function post(): Promise<void> {
   socket.end()
 }
 
-/** One answer, whose length is given by its header. */
+/** Reads one response, whose length is in its header. */
 function readAnswer(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''

@@ -6,9 +6,9 @@ const EVERY_MS = 3
 type Look = { at: number; holder: string | null }
 
 /**
- * Looks, until `isOver`, who has an account's contact lock to itself. Returns how many milliseconds each transaction that was
- * seen with it had it: from the middle between the first look that found it there and the one before, to the middle between
- * the last such look and the one after.
+ * Polls, until `isOver`, which transaction has the exclusive contact lock of an account. Returns how many milliseconds each one had
+ * it: from the middle between the first poll that found it and the one before, to the middle between the last such poll and the
+ * one after.
  */
 export async function watchContactLock(
   database_url: string,
@@ -41,7 +41,7 @@ function holdsOf(looks: Look[]): number[] {
   return holds
 }
 
-/** By the server's clock. The key is that of sql/contacts/lock_contacts.sql; pg_locks shows its halves. */
+/** Uses the clock of the server. The key is that of sql/contacts/lock_contacts.sql; pg_locks shows it in two halves. */
 async function look(client: pg.Client, account_id: string): Promise<Look> {
   const { rows } = await client.query<Look>({
     name: 'look',

@@ -9,7 +9,7 @@ const KEYS = {
 
 export type Fill = { account_id: string; domain_id: string; campaign_id: string; rare_campaign_id: string }
 
-/** A domain with so many contacts of 10 properties, half of them sent one campaign and 0.2 % another; half of those opened it. */
+/** A domain with many contacts with 10 properties: half were sent one campaign, 0.2 % another; half of those opened it. */
 export async function fillContacts({ pool }: Stage, account_id: string, name: string, count: number): Promise<Fill> {
   const [domain_id, campaign_id, rare_campaign_id] = [newId(), newId(), newId()]
   await pool.pg.query('INSERT INTO domains (account_id, id, name) VALUES ($1, $2, $3)', [account_id, domain_id, name])
@@ -35,7 +35,7 @@ export async function addProperties({ pg }: Pool, account_id: string): Promise<v
   }
 }
 
-/** Rows are added without their indexes and triggers of other tables, as fast as it goes; returns what makes the indexes. */
+/** Adds rows without indexes and triggers, as fast as possible; returns the statements that create the indexes. */
 export async function dropIndexes({ pg }: Pool): Promise<() => Promise<void>> {
   const { rows } = await pg.query(`
     SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition
@@ -69,7 +69,7 @@ const CONTACTS = `
   FROM generate_series($3::bigint, $4::bigint) AS n, LATERAL (SELECT (n - 1000000) * interval '7.2 seconds' AS shift) AS s
 `
 
-/** One contact in so many; every second of them opened it. */
+/** One contact in this many; every second of them opened it. */
 const RECIPIENTS = `
   INSERT INTO campaign_recipients (account_id, campaign_id, contact_id, sent_at, first_opened_at)
   SELECT $1, $3, id, now(), CASE WHEN n / $4 % 2 = 0 THEN now() END

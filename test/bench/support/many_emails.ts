@@ -5,10 +5,10 @@ const COST_COUNT = 100_000
 const BATCH = 50
 export const TEMPLATE_ID = '01a1fe06-bc30-74e2-b59b-779a16313e3d'
 
-/** Microseconds an email, and which part of the updates entered no index. */
+/** Microseconds per email, and the fraction of updates that changed no index (HOT). */
 export type Cost = { insert_us: number; update_us: number; hot: number }
 
-/** Of 100,000 emails, in commits of 50, into a table with the primary key alone and into the real one. */
+/** The cost for 100,000 emails, in commits of 50, in a table with only the primary key and in the real one. */
 export async function measureCost(client: pg.Client, account_id: string): Promise<{ before: Cost; after: Cost }> {
   await client.query('CREATE TABLE bare (LIKE emails INCLUDING ALL EXCLUDING INDEXES) WITH (fillfactor = 80)')
   await client.query('ALTER TABLE bare ADD PRIMARY KEY (account_id, id)')
@@ -45,7 +45,7 @@ async function timeBatches(client: pg.Client, statement: string): Promise<number
   return ((performance.now() - start) * 1_000) / COST_COUNT
 }
 
-/** A million emails of the last twelve weeks; their indexes are made anew in one go. */
+/** A million emails of the last twelve weeks; their indexes are rebuilt at once. */
 export async function fillEmails(client: pg.Client, account_id: string): Promise<void> {
   await client.query(
     `INSERT INTO domains (account_id, id, name)

@@ -13,7 +13,7 @@ import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { type Pool, sql } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 
-/** The baseline of `accept`: the same server and checks, but a transaction with INSERTs and add_job for each request. */
+/** The baseline of `accept`: the same server and checks, but a transaction with INSERTs and add_job per request. */
 await superviseProcess(() =>
   startOnFoundation(async foundation => {
     const app = new Koa<State, Services>()

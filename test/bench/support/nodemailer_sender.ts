@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 
-/** The baseline of `deliver`: nodemailer as it is used everywhere, pooled, signing with an RSA key in PEM. Prints its rate. */
+/** The baseline of `deliver`: nodemailer as commonly used, pooled, signing with an RSA key in PEM. Prints its rate. */
 const { SINK_URL = '', COUNT = '1000', CALLERS = '64', EMAIL = '{}' } = process.env
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const dkim = {

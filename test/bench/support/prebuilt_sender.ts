@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 
-/** A baseline of `campaign`: one message, built before, sent again and again by nodemailer's SMTPConnection. Prints its rate. */
+/** A baseline of `campaign`: one prebuilt message, sent repeatedly by nodemailer's SMTPConnection. Prints its rate. */
 const { SINK_URL = '', COUNT = '1000', EMAIL = '{}' } = process.env
 const CONNECTIONS = 5
 const { hostname, port } = new URL(SINK_URL)
@@ -16,7 +16,7 @@ async function send(connections: SMTPConnection[], count: number): Promise<numbe
   await Promise.all(
     connections.map(async connection => {
       const sendOne = promisify(connection.send.bind(connection))
-      // Its own each time: nodemailer writes into it.
+      // A copy each time, since nodemailer changes it.
       while (left-- > 0) await sendOne({ from: 'bench@sandbox.internal', to: 'ok@sink.internal' }, message)
     }),
   )

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** The baseline of a drain: RSA-2048 signatures on the thread pool and nothing else, 8 at once. Prints its rate. */
+/** The baseline of a drain: only RSA-2048 signatures in the thread pool, 8 at once. Prints its rate. */
 const { COUNT = '1000' } = process.env
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const signAsync = promisify<string, Buffer, typeof privateKey, Buffer>(sign)

@@ -3,17 +3,17 @@ import { listRuns } from '#sql/automations/runs.ts'
 import { storeAutomation } from '#test/support/automation_runs.ts'
 import { percentile, report, type Stage } from './stage.ts'
 
-/** FINISHED=1000000 is the size that is promised. */
+/** FINISHED=1000000 is the size of the goal. */
 const FINISHED = Number(process.env.FINISHED ?? 200_000)
 const FEW = 10_000
-/** Runs are made in sets of so many. */
+/** Runs are created in sets of this size. */
 const BATCH = 50_000
 const LIMIT = 100
 const ROUNDS = 100
 
 type Place = { id: string; domain_id: string }
 
-/** Pages of the runs of an automation with a million finished runs, beside one with a hundredth of them. */
+/** Pages of the runs of an automation with a million finished runs, compared with a hundredth of them. */
 export async function benchRunPages(stage: Stage, account: Place): Promise<void> {
   const many = await finishRuns(stage, account, FINISHED)
   const few = await finishRuns(stage, account, FEW)

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 /**
- * The load generator of inbound mail, a process of its own: so many messages over so many sessions, no two of them alike.
- * Prints the seconds it took. It speaks to its sockets itself: an SMTP client costs as much as the server. One command at a time, as most
+ * The load generator of inbound mail, a separate process: different messages over several sessions. Prints the seconds it took. It
+ * uses sockets directly, since an SMTP client takes as much CPU time as the server. It sends one command at a time, like most
  * libraries do.
  */
 const { LOAD_PORT = '', LOAD_COUNT = '1000', LOAD_SESSIONS = '50', LOAD_BYTES = '4096', LOAD_TO = '' } = process.env
@@ -40,7 +40,7 @@ function expect(said: string, pattern: RegExp): void {
   if (!pattern.test(said)) throw new Error(said)
 }
 
-/** So many replies; the last lines of each have a space after the code. */
+/** Reads this many replies; the last line of each has a space after the code. */
 function replies(socket: Socket, count: number): Promise<string> {
   return new Promise((resolve, reject) => {
     let said = ''

@@ -12,13 +12,13 @@ import { ROOT } from '#test/support/root.ts'
 import { startEmbeddedPostgres } from '#workers/embedded_postgres/start.ts'
 
 const SECRET_KEY = 'a secret key of the benchmark, of more than 32 characters'
-/** Of 16 MB: no benchmark writes more between two checkpoints. */
+/** In units of 16 MB: no benchmark writes more between two checkpoints. */
 const WAL_FILES = 40
 
-/** Files that start a process of their own. */
+/** Files that start a separate process. */
 type Program = 'workers/web.ts' | 'workers/smtp.ts' | `test/bench/support/${string}.ts`
 
-/** What a benchmark runs on: a Postgres of its own that syncs to disk, an account, and processes like those of the Procfile. */
+/** The environment of a benchmark: a separate Postgres that syncs to disk, an account, and processes like the Procfile's. */
 export type Stage = Foundation & {
   key: string
   spawn(file: Program, environment?: Record<string, string>): Promise<Child>
@@ -55,11 +55,11 @@ export async function openStage(settings: Record<string, string> = {}): Promise<
 }
 
 /**
- * A server that has run for a while writes to WAL files that it has used before. A new one fills each with zeros first, by
- * whoever needs it: a tenth of what it takes to store mail.
+ * A server that has run for a while reuses its WAL files. A new one is first filled with zeros, by the process that needs it,
+ * which takes a tenth of the time of storing emails.
  */
 async function fillWal({ pool }: Foundation): Promise<void> {
-  await pool.pg.query(`ALTER SYSTEM SET min_wal_size = '1GB'`) // kept to be used again
+  await pool.pg.query(`ALTER SYSTEM SET min_wal_size = '1GB'`) // kept for reuse
   await pool.pg.query('SELECT pg_reload_conf()')
   for (let n = 0; n < WAL_FILES; n++) {
     await pool.pg.query(`SELECT pg_logical_emit_message(false, '', '')`) // an empty one is not switched
@@ -73,7 +73,7 @@ function environmentOf(database_url: string): Record<string, string> {
   return { PATH, DATABASE_URL: database_url, SECRET_KEY, LOG_LEVEL: 'info', SENDS_PER_MINUTE: '0' }
 }
 
-/** Starts a file of the project as a process; ready with its first line. */
+/** Starts a file of the project as a process, which is ready with its first line. */
 function startChild(file: string, environment: Record<string, string>): Promise<Child> {
   const child = spawn(process.execPath, ['--expose-gc', join(ROOT, file)], {
     env: environment,
@@ -90,7 +90,7 @@ function startChild(file: string, environment: Record<string, string>): Promise<
   return new Promise((resolve, reject) => {
     exited.then(() => reject(new Error(`${file} ended`)))
     createInterface({ input: child.stdout }).on('line', line => {
-      // A figure that was measured while something failed is none.
+      // A measurement is invalid if something failed meanwhile.
       if (/"level":[4-6]0/.test(line)) console.error(line)
       resolve({ process: child, stop })
     })
@@ -109,7 +109,7 @@ export function percentile(values: number[], part: number): number {
 
 export const ROUNDS = 3
 
-/** Runs every variant in turn, round after round, so that a machine that slows down slows all; answers the medians. */
+/** Runs every variant in turn, round after round, so that a machine that slows down affects all; returns the medians. */
 export async function interleave<Name extends string>(
   variants: Record<Name, () => Promise<number>>,
 ): Promise<Record<Name, number>> {
@@ -125,7 +125,7 @@ export async function interleave<Name extends string>(
   return Object.fromEntries(names.map(name => [name, median(figures[name])])) as Record<Name, number>
 }
 
-/** One line of the result: a ratio, or a time, beside its goal. */
+/** Prints a line of the result: a ratio or a time, with its goal. */
 export function report(name: string, value: string, goal: string, isMet: boolean): void {
   console.log(`${isMet ? 'met   ' : 'MISSED'}  ${name}: ${value} (goal ${goal})`)
 }

@@ -2,10 +2,10 @@ import type { Pool } from '#sql/pool.ts'
 
 const LINKS = 10
 
-/** An email of a campaign, as its hits name it. */
+/** An email of a campaign, with the ids in its hits. */
 export type Tracked = { account_id: string; delivery_id: string; source_id: string }
 
-/** A campaign that so many contacts got an hour ago, with ten links. */
+/** A campaign that many contacts got an hour ago, with ten links. */
 export async function fillTrackedCampaign({ pg }: Pool, count: number): Promise<Tracked[]> {
   const { rows: domains } = await pg.query('SELECT account_id, id FROM domains LIMIT 1')
   const { account_id, id: domain_id } = domains[0]
@@ -24,7 +24,7 @@ export async function fillTrackedCampaign({ pg }: Pool, count: number): Promise<
      SELECT $1, $2, 0, n, 'https://acme.com/' || n FROM generate_series(0, $3 - 1) AS n`,
     [account_id, campaign_id, LINKS],
   )
-  // By one id each: its contact, email and delivery.
+  // The contact, email and delivery have the same id.
   await pg.query(
     `CREATE TEMP TABLE tracked AS SELECT gen_random_uuid() AS id, n FROM generate_series(1, ${count}) AS n`,
   )

@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import { createSignEvent, newSigningSecret } from '#lib/webhooks/signature.ts'
 
-/** The baseline of `webhooks`: the same signed bodies, by undici alone. Prints its rate. */
+/** The baseline of `webhooks`: the same signed bodies, posted with undici alone. Prints its rate. */
 const { HOOK_URL = '', COUNT = '1000', CALLERS = '16', BODY = '{}' } = process.env
 const url = new URL(HOOK_URL)
 const body = Buffer.from(BODY)

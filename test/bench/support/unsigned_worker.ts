@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module'
 
-/** The worker process as it would be without signatures. No setting leaves them out: here domains have no keys to sign with. */
+/** The worker process without signatures. No setting disables them: here domains have no keys to sign with. */
 const WITHOUT_KEYS = 'export const createDkimKeys = () => async () => []\nexport const dkimContext = () => ""\n'
 
 registerHooks({

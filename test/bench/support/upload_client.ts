@@ -6,7 +6,7 @@ import type { Cost, Upload } from './upload_server.ts'
 
 export const FILE_BYTES: number = 25 * 1024 * 1024
 
-/** What so many bodies, sent at once and each with one file, cost a process that reads them. */
+/** The cost of several concurrent bodies, each with one file, for a process that reads them. */
 export type UploadFigures = Cost & { seconds: number; megabytes: number }
 
 /** Starts a process that reads bodies in one of two ways, and sends it such bodies. Throws when a file arrives changed. */
@@ -14,7 +14,7 @@ export async function measureUploads(how: 'stream' | 'whole', count: number): Pr
   const server = new Child('test/bench/support/upload_server.ts', { PATH: process.env.PATH ?? '' }, [how])
   try {
     const port = Number((await server.says(/^port \d+$/)).slice('port '.length))
-    // What a process needs for its first bodies whatever they are, such as compiled code, is no cost of a large one.
+    // Warms up the process: the memory for its first bodies, such as compiled code, is not a cost of a large one.
     for (let i = 0; i < 20; i++) await upload(port, randomBytes(50_000))
     await post<object>(port, '/begin', [])
     const file = randomBytes(FILE_BYTES)

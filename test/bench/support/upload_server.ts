@@ -6,7 +6,7 @@ import { Chunker } from '#lib/files/chunker.ts'
 import { Base64Decoder } from '#lib/files/upload/base64_decoder.ts'
 import { extractStrings } from '#lib/files/upload/extract_strings.ts'
 
-/** What a body did to the process that read it. Bytes, milliseconds; `sha256` is of its last attachment, in hex. */
+/** The cost of a body for the process that read it, in bytes and milliseconds; `sha256` is of its last attachment, in hex. */
 export type Upload = { sha256: string; ms: number }
 export type Cost = { grown: number; longest_block_ms: number; cpu_ms: number }
 
@@ -19,7 +19,7 @@ const options = {
   max_strings: 1_000,
 }
 
-/** The way large bodies are read, the chunks dropped where they would be stored. */
+/** Reads bodies like the API reads large ones, and drops the chunks that it would store. */
 async function readAsStream(request: IncomingMessage): Promise<string> {
   let decoder = new Base64Decoder()
   const chunker = new Chunker()
@@ -38,7 +38,7 @@ async function readAsStream(request: IncomingMessage): Promise<string> {
   return sha256
 }
 
-/** The baseline: all of it, then all of it again as text, as values, as bytes. */
+/** The baseline: reads the whole body, then decodes it as text, as values and as bytes. */
 async function readWhole(request: IncomingMessage): Promise<string> {
   const body = Buffer.concat(await request.toArray())
   const { attachments } = JSON.parse(body.toString())
@@ -51,7 +51,7 @@ const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()
 let before = { rss: 0, cpu: process.cpuUsage() }
 let peak = 0
-// Not `maxRSS`, which counts what the parent had when it forked.
+// Not `maxRSS`, which includes the memory of the parent at the fork.
 setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss())
 }, 2)

@@ -19,7 +19,7 @@ const owner = await dashboard.signIn('owner')
 /** A picture of one pixel. */
 const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
 
-/** All that a mail may try, with styles that it may have. */
+/** Attacks an email may attempt, with styles that are allowed. */
 function hostileHtml(url: string): string {
   return `<style>#a { color: rgb(1, 2, 3) } @import url(${url}/0)</style><p id="a" style="font-weight: 700">Hi</p>
 <script>document.title = 'pwned'; top.pwned = 1; fetch('${url}/1')</script>
@@ -42,11 +42,11 @@ function widthOf(image: unknown): number {
   return (image as { naturalWidth: number }).naturalWidth
 }
 
-/** Keeps the paths that Turbo would fetch ahead of a click. */
+/** Keeps the paths that Turbo would prefetch. */
 const notePrefetches = `globalThis.prefetched = []
 document.addEventListener('turbo:before-prefetch', ({ target }) => prefetched.push(target.pathname))`
 
-t.test('a hostile email runs nothing and calls nobody, and keeps its styles', async t => {
+t.test('a hostile email runs no scripts and makes no requests, but keeps its styles', async t => {
   const { port, heard } = await startForbidden(t)
   const attachments = [{ filename: 'pixel.gif', content: PIXEL, content_id: 'pixel' }]
   const html = hostileHtml(`http://127.0.0.66:${port}`)
@@ -62,7 +62,7 @@ t.test('a hostile email runs nothing and calls nobody, and keeps its styles', as
   t.strictSame([heard(), owner.context().pages().length], [0, 1])
   t.equal(await owner.evaluate('globalThis.pwned'), undefined)
   t.notMatch(await owner.title(), /pwned/)
-  // Opened by itself it has no more rights.
+  // Opened in its own tab it has no more rights.
   await owner.goto(`/emails/${id}/preview`)
   t.strictSame(await owner.locator('#a').evaluate(styleOf), ['rgb(1, 2, 3)', '700'])
   t.equal(await owner.evaluate('self.origin'), 'null')
@@ -77,7 +77,7 @@ t.test('a hostile email runs nothing and calls nobody, and keeps its styles', as
   faults.length = 0
 })
 
-t.test('the first email that is sent is captured, and is read from the overview', async t => {
+t.test('the first email is captured and opened from the overview', async t => {
   const attachments = [
     { filename: 'pixel.gif', content: PIXEL, content_id: 'pixel' },
     { filename: 'notes.html', content: Buffer.from('<script>1</script>').toString('base64') },
@@ -114,7 +114,7 @@ t.test('the first email that is sent is captured, and is read from the overview'
   t.strictSame(await owner.locator('tbody th').allTextContents(), ['ann@y.com'])
 })
 
-t.test('emails in doubt are found, and released together', async t => {
+t.test('emails in doubt are found and released together', async t => {
   const sink = await startSink()
   t.teardown(() => sink.close())
   const work = openWork(t, world, sink.url)
@@ -136,7 +136,7 @@ t.test('emails in doubt are found, and released together', async t => {
   for (const id of ids) t.equal((await readEmail(world, account, id)).status, 'delivered')
 })
 
-t.test('an email that comes in is unread until it is opened, and is answered', async t => {
+t.test('a received email is unread until it is opened, and can be answered', async t => {
   const work = openWork(t, world)
   const html = '<p id="hello">Hello <img src="cid:pixel"></p>'
   const attachments = [{ filename: 'pixel.gif', content: Buffer.from(PIXEL, 'base64'), cid: 'pixel' }]
@@ -227,7 +227,7 @@ t.test('addresses are suppressed one by one and from a file, and removed', async
   t.match(await file.text(), /^email,reason.*ann@y\.com,manual/s)
 })
 
-t.test('the page of a list that a refused form shows again leads to older rows', async t => {
+t.test('a list shown with a refused form links to older rows', async t => {
   const emails = Array.from({ length: 60 }, (_, n) => `p${n}@y.com`)
   t.equal((await api.request('POST', '/api/suppressions/batch/add', { body: { emails } })).status, 200)
   await owner.goto('/suppressions')
@@ -239,7 +239,7 @@ t.test('the page of a list that a refused form shows again leads to older rows',
   t.equal(await owner.locator('tbody th:text("ann@y.com")').count(), 1)
 })
 
-t.test('a request in the log is found, with a command that repeats it', async t => {
+t.test('a request in the log is shown with a curl command that repeats it', async t => {
   const body = { from: 'nobody', to: ["o'hara@y.com"], subject: 'x', html: 'x' }
   t.equal((await api.request('POST', '/api/emails', { body })).status, 422)
   t.equal((await api.request('POST', '/mcp', { body: { jsonrpc: '2.0', id: 1, method: 'ping' } })).status, 200)
@@ -262,4 +262,4 @@ t.test('a request in the log is found, with a command that repeats it', async t 
   t.match(JSON.parse(stdout), { statusCode: 422 })
 })
 
-t.test('no page had a fault', async t => t.strictSame(faults, []))
+t.test('no page had errors', async t => t.strictSame(faults, []))

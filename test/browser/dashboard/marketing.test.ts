@@ -14,7 +14,7 @@ const page = await dashboard.signIn('owner')
 type Window = { getComputedStyle(element: unknown): { color: string } }
 const colorOf = (element: unknown) => (globalThis as unknown as Window).getComputedStyle(element).color
 
-t.test('a CSV file is imported, and tells which records failed', async t => {
+t.test('a CSV file is imported, and failed records are listed', async t => {
   await page.goto('/imports')
   const csv = 'Address,Tariff\nanna@y.com,gold\nno address,x\nANNA@y.com,red\nbob@y.com,x\n'
   await page.setInputFiles('#file', { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
@@ -133,7 +133,7 @@ t.test('an operator pauses and resumes sending of an account', async t => {
   await page.waitForSelector('text=No account and no domain is paused.')
 })
 
-t.test('no page was refused anything, but the script and the image of the mail', async t => {
+t.test('pages blocked nothing but the script and image of the email', async t => {
   const blocked = /^Blocked script|^Loading the image 'https:\/\/evil|^a request to https:\/\/evil/
   t.strictSame(
     dashboard.faults.filter(fault => !blocked.test(fault)),

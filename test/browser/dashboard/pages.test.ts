@@ -37,13 +37,13 @@ const { world, api, account } = dashboard
 const work = openWork(t, world)
 const ids = await fill()
 
-/** Paths of the pages, with ids of what the account has. */
+/** Paths of the pages, with ids of the account's records. */
 const paths = rooms
   .flatMap(({ pages }) => pages)
   .map(({ path }) => path.replace(':id', ids[path.split('/')[1] ?? ''] ?? '0'))
   .map(path => path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? '0'))
 
-/** Gives the account a record for each page, with a name that tries to be markup. */
+/** Gives the account a record for each page, with a name that contains markup. */
 async function fill(): Promise<Record<string, string>> {
   const post = async (path: string, body: object) => {
     const { status, body: answer } = await api.request('POST', `/api${path}`, { body })
@@ -84,7 +84,7 @@ async function fill(): Promise<Record<string, string>> {
 }
 
 for (const role of ['owner', 'view_only'] satisfies Role[]) {
-  t.test(`every page can be read by ${role}, has no barriers, and runs nothing of others`, async t => {
+  t.test(`${role} can read every page, accessibly and without injected scripts`, async t => {
     const page = await dashboard.signIn(role)
     await dashboard.world.pool.pg.query('UPDATE members SET is_operator = true')
     await page.setViewportSize({ width: 320, height: 800 })
@@ -101,7 +101,7 @@ for (const role of ['owner', 'view_only'] satisfies Role[]) {
   })
 }
 
-t.test('the command that each empty page shows does what the page says', async t => {
+t.test('the command on each empty page does what the page says', async t => {
   const own = await newAccount(world)
   const page = await dashboard.open()
   const value = await sessionOf(world, (await newMember(world, own.id, 'owner')).id)
@@ -122,7 +122,7 @@ t.test('the command that each empty page shows does what the page says', async t
   }
 })
 
-t.test('view-only members are refused by each form', async t => {
+t.test('every form refuses view-only members', async t => {
   const page = await dashboard.signIn('view_only')
   for (const { path } of rooms.flatMap(({ actions }) => actions)) {
     if (path.startsWith('/profile')) continue
@@ -147,7 +147,7 @@ t.test('a form from another site is refused', async t => {
   }
 })
 
-t.test('a form that is refused keeps what was typed, and names the field', async t => {
+t.test('a refused form keeps its input and names the field', async t => {
   const page = await dashboard.signIn('owner')
   await page.goto('/webhooks')
   await page.fill('#endpoint', 'https://hook.acme.com/x')

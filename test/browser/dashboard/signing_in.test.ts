@@ -7,7 +7,7 @@ t.setTimeout(300_000)
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
 
-t.test('the setup link makes the first member, who creates a key that is shown once', async t => {
+t.test('the setup link creates the first member, who creates an API key shown once', async t => {
   const link = await createSetupLink(world, account.id)
   const page = await dashboard.open()
   await page.goto(link)
@@ -42,7 +42,7 @@ t.test('the setup link makes the first member, who creates a key that is shown o
   t.strictSame(dashboard.faults, [])
 })
 
-t.test('a member signs in, and out', async t => {
+t.test('a member signs in and out', async t => {
   const page = await dashboard.signIn('admin')
   t.strictSame(await findBarriers(page), [])
   await dashboard.signOut(page)
@@ -50,7 +50,7 @@ t.test('a member signs in, and out', async t => {
   t.match(page.url(), /\/login\?next=%2Fmembers$/)
 })
 
-t.test('a wrong password is refused, and after five tries also the right one', async t => {
+t.test('a wrong password is refused, and after five attempts the right one too', async t => {
   const page = await dashboard.open()
   await page.goto('/login')
   const trial = async (password: string) => {
@@ -64,8 +64,8 @@ t.test('a wrong password is refused, and after five tries also the right one', a
   t.match(await trial('correct horse battery'), /^Too many tries. Try again in \d+ seconds.$/)
 })
 
-t.test('a member adds a passkey, signs in by it once for each challenge, and removes it', async t => {
-  // Browsers have no passkeys for IP addresses.
+t.test('a member adds a passkey, signs in with it once per challenge, and removes it', async t => {
+  // Browsers do not support passkeys for IP addresses.
   const site = api.url.replace('127.0.0.1', 'localhost')
   world.config.BASE_URL = site
   t.teardown(() => {

@@ -16,7 +16,7 @@ const { world, account, api, faults } = dashboard
 const sink = await startSink()
 t.teardown(() => sink.close())
 
-/** A person who has just installed the server: from the setup link to a first contact. */
+/** The first hour of somebody who has just installed the server: from the setup link to the first contact. */
 async function firstHour(t: Test, { page, fill, press }: Hands): Promise<void> {
   const own = await newAccount(world)
   await page.goto(await createSetupLink(world, own.id))
@@ -57,17 +57,17 @@ async function firstHour(t: Test, { page, fill, press }: Hands): Promise<void> {
   await page.waitForSelector('text=The contact is unsubscribed.')
 }
 
-t.test('the first hour needs nothing but a keyboard', async t => {
+t.test('the first hour works with the keyboard alone', async t => {
   await firstHour(t, keyboard(await dashboard.open()))
   t.strictSame(faults, [])
 })
 
-t.test('the first hour needs no scripts', async t => {
+t.test('the first hour works without scripts', async t => {
   await firstHour(t, mouse(await dashboard.open({ javaScriptEnabled: false })))
   t.strictSame(faults, [])
 })
 
-t.test('a delayed email tells why, and leaves when it is tried now', async t => {
+t.test('the page of a delayed email shows the reason, and “Try now” sends it', async t => {
   const work = openWork(t, world, sink.url)
   const id = await acceptEmail(world, account, { to: ['grey-1@b.com'], subject: 'Delayed' })
   work.sender.start()
@@ -81,7 +81,7 @@ t.test('a delayed email tells why, and leaves when it is tried now', async t => 
   t.equal(await page.locator('.why').count(), 0)
 })
 
-t.test('a webhook is tested, and what failed is seen and replayed', async t => {
+t.test('a webhook is tested, and a failed delivery is shown and replayed', async t => {
   const work = openWork(t, world, sink.url)
   const page = await dashboard.signIn('owner')
   await page.goto('/webhooks')
@@ -113,7 +113,7 @@ t.test('a webhook is tested, and what failed is seen and replayed', async t => {
   await waitUntil(isDelivered, 'the event is delivered')
 })
 
-t.test('a tab whose member has signed out in another one asks to sign in', async t => {
+t.test('a tab asks to sign in after signing out in another', async t => {
   const page = await dashboard.signIn('admin')
   const other = await page.context().newPage()
   await other.goto('/topics')
@@ -125,7 +125,7 @@ t.test('a tab whose member has signed out in another one asks to sign in', async
   t.notOk(body.data.some(({ name }: { name: string }) => name === 'Not stored'))
 })
 
-t.test('members sign in by plain http on a network of their own', async t => {
+t.test('members sign in over plain http on a private network', async t => {
   const site = api.url.replace('127.0.0.1', 'mail.lan')
   world.config.BASE_URL = site
   t.teardown(() => {

@@ -2,7 +2,7 @@ import type { Stage } from './stage.ts'
 
 export type Ask = <Body>(method: string, path: string, body?: object) => Promise<Body>
 
-/** A client of the API of a stage's account. It throws what is refused. */
+/** A client of the API with the key of the stage's account. It throws on every refusal. */
 export function callerOf(url: string, { account }: Pick<Stage, 'account'>): Ask {
   const headers = {
     authorization: `Bearer ${account.key}`,

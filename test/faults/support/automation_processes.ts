@@ -3,7 +3,7 @@ import { BASE_URL } from './campaign_caller.ts'
 import type { Supervised } from './child.ts'
 import type { SinkProcess, Stage } from './stage.ts'
 
-/** The processes that automations need: a web process at `url` with a client, two workers, and a sink for their mail. */
+/** The processes that automations need: a web process at `url` with a client, two workers, and a sink for emails. */
 export type AutomationProcesses = { url: string; ask: Ask; workers: [Supervised, Supervised]; sink: SinkProcess }
 
 export async function startAutomations(stage: Stage): Promise<AutomationProcesses> {

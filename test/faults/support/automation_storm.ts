@@ -6,16 +6,16 @@ import { newAccount, type TestAccount } from '#test/support/world.ts'
 import { callerOf } from './api_caller.ts'
 import type { Stage } from './stage.ts'
 
-/** An account with two automations that an event starts, which their own emails cause. */
+/** An account with two automations that are triggered by an event, which their own emails cause. */
 export type Loop = { account: TestAccount; event: string; mailbox: string }
 
-/** `sent`: events that were accepted. `refused`: all others. `enrolled`: runs that they say to have started. */
+/** `sent`: accepted events. `refused`: all others. `enrolled`: started runs, according to the responses. */
 export type Pings = { sent: number; refused: number; enrolled: number }
 
 const PING = 'page.viewed'
 const BUSY = 'busy@b.com'
 
-/** Each email of one automation is opened, which starts the other; and the same with deliveries. */
+/** Each email of one automation is opened, which starts the other; a second loop works by deliveries. */
 export async function makeLoops(stage: Stage): Promise<Loop[]> {
   return [await makeLoop(stage, 'email.opened', 'opened'), await makeLoop(stage, 'email.delivered', 'delivered')]
 }
@@ -30,7 +30,7 @@ async function makeLoop(stage: Stage, event: string, mailbox: string): Promise<L
   return { account, event, mailbox }
 }
 
-/** Emails to so many new contacts of a loop, with which it begins. */
+/** Starts a loop by emails to this many new contacts. */
 export async function enterLoop(stage: Stage, url: string, { account, mailbox }: Loop, count: number): Promise<void> {
   const emails = Array.from({ length: count }, () => `${mailbox}+${serial++}@${stage.config.SIMULATOR_DOMAIN}`)
   await addContacts(stage, account, emails)
@@ -43,7 +43,7 @@ export async function enterLoop(stage: Stage, url: string, { account, mailbox }:
 }
 let serial = 0
 
-/** An automation whose runs wait for the event that starts them, and look at each one; returns its id. */
+/** Creates an automation whose runs wait for the event that starts them and inspect each one; returns its id. */
 export async function makePinged(stage: Stage): Promise<string> {
   const filter_rule = { type: 'rule', field: 'event.page', operator: 'eq', value: 'never' }
   await addContacts(stage, stage.account, [BUSY])
@@ -53,10 +53,10 @@ export async function makePinged(stage: Stage): Promise<string> {
 
 const CONNECTIONS = 64
 const TICK_MS = 10
-/** More are not sent while so many wait for their answer: a client of such a kind has no more connections. */
+/** No more events are sent while this many wait for a response, like a client with a limited pool. */
 const MOST_WAITING = 512
 
-/** Sends so many events per second of one contact, for so long. */
+/** Sends this many events per second for one contact. */
 export async function ping(stage: Stage, url: string, per_second: number, seconds: number): Promise<Pings> {
   const agent = new Agent({ connections: CONNECTIONS })
   const { domain, key } = stage.account

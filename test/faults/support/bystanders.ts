@@ -7,8 +7,8 @@ import { type Ask, callerOf } from './api_caller.ts'
 import type { Stage } from './stage.ts'
 
 /**
- * 95 of 100 delays of other contacts of the account, and of another account, end within so many ms after their time; and an
- * event of the other account is answered, and the run that it starts has ended.
+ * 95th percentiles, in ms: how late delays of other contacts of the account, and of another account, end; how long an event of
+ * the other account takes to get its response; and until the run that it starts has ended.
  */
 export type Lateness = {
   neighbours_p95_ms: number
@@ -17,15 +17,15 @@ export type Lateness = {
   event_done_p95_ms: number
 }
 
-/** Delays that end per second, of each account. */
+/** Delays per second that end, of each account. */
 const DELAYS = 50
 const EVENTS = 10
 const EVENT = 'order.placed'
-/** Before the first delay ends, for the time that it takes to store them. */
+/** How long before the first delay ends runs are stored. */
 const AHEAD_SECONDS = 2
 const PATIENCE_MS = 60_000
 
-/** Contacts that have nothing to do with a storm, of its account and of another one. */
+/** Contacts that are not part of a storm, of the same account and another one. */
 export class Bystanders {
   readonly #stage: Stage
   readonly #other: TestAccount
@@ -45,7 +45,7 @@ export class Bystanders {
     return new Bystanders(stage, other, callerOf(url, { account: other }), entered)
   }
 
-  /** Lets delays end and events come for so long; returns how late what follows from them was. */
+  /** Lets delays end and sends events for this long; returns how late their results were. */
   async watch(seconds: number): Promise<Lateness> {
     const [neighbours, others] = [
       await this.#delay(this.#stage.account, seconds),
@@ -75,7 +75,7 @@ export class Bystanders {
     return id
   }
 
-  /** Returns how long each took to be answered, in ms. */
+  /** Returns the time to each response in ms. */
   async #sendEvents(seconds: number): Promise<number[]> {
     const emails = Array.from({ length: seconds * EVENTS }, () => `buyer-${serial++}@b.com`)
     await addContacts(this.#stage, this.#other, emails)
@@ -97,7 +97,7 @@ export class Bystanders {
     return (await this.#stage.pool.pg.query(query, [ids])).rows[0].count
   }
 
-  /** In ms, of the newest runs of an automation. */
+  /** Lateness of the newest runs of an automation, in ms. */
   async #lateness(id: string, newest: number | null = null): Promise<number> {
     const { rows } = await this.#stage.pool.pg.query(
       `SELECT 1000 * percentile_cont(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at)) AS p95

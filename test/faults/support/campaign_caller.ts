@@ -5,7 +5,7 @@ import type { Stage } from './stage.ts'
 
 type Answer = { status: number; body: { id: string; status: string; message?: string } }
 
-/** A process is killed so many milliseconds after a request was sent to it, at the most. */
+/** A process is killed at most this many milliseconds after a request was sent to it. */
 const KILLED_WITHIN_MS = 60
 const PATIENCE_MS = 60_000
 
@@ -13,8 +13,8 @@ const PATIENCE_MS = 60_000
 export const BASE_URL = 'https://mail.acme.com'
 
 /**
- * A client of the campaign routes whose web process is killed under its requests, up to `kills` times. As a client should, it
- * repeats what was not answered, at another process.
+ * A client of the campaign routes whose web process is killed during its requests, up to `kills` times. It repeats requests
+ * without a response at another process, as clients should.
  */
 export class CampaignCaller {
   /** Kills so far. */
@@ -48,7 +48,7 @@ export class CampaignCaller {
     await this.#ask('POST', `/campaigns/${id}/ab/winner`, { variant })
   }
 
-  /** A repeated request may find that the first was done. */
+  /** A repeated request may find that the first one succeeded. */
   async change(id: string, action: 'pause' | 'resume' | 'cancel', status: string): Promise<void> {
     await this.#ask('POST', `/campaigns/${id}/${action}`)
     const { body } = await this.#ask('GET', `/campaigns/${id}`)
@@ -68,7 +68,7 @@ export class CampaignCaller {
     return answer as unknown as Answer
   }
 
-  /** Null: there was no answer, or Postgres is away. */
+  /** Null: there was no response, or Postgres is away. */
   async #try(method: string, path: string, body?: object): Promise<Answer | null> {
     if (!this.#web || this.#web.child.exit) this.#web = await this.#stage.startWeb({ BASE_URL, LOG_LEVEL: 'info' })
     const { url, child } = this.#web

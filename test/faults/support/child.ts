@@ -7,18 +7,18 @@ import { ROOT } from '#test/support/root.ts'
 
 const KEPT_LINES = 500
 const STOP_LIMIT = 60_000 // ms
-const TICKS = 100 // of CPU time, a second
+const TICKS = 100 // of CPU time, per second
 
-/** Where the suite keeps the program once it is read (test/setup.ts). */
+/** The compile cache of the test suite (test/setup.ts). */
 const { NODE_COMPILE_CACHE } = process.env
 const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null }
 
-/** A file of the project, or of another copy of it if its path is absolute, running as a process of its own. */
+/** A running process of a file of the project, or of another copy of the project if the path is absolute. */
 export class Child {
   readonly pid: number
-  /** What it printed last, errors too. */
+  /** The last lines of stdout and stderr. */
   readonly lines: string[] = []
   readonly ended: Promise<Exit>
   exit: Exit | null = null
@@ -29,7 +29,7 @@ export class Child {
     this.#process = spawn(process.execPath, ['--expose-gc', resolve(ROOT, file), ...args], {
       env: { ...cached, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true, // a process group of its own: what reaches us by Ctrl-C must not reach it
+      detached: true, // a separate process group, which Ctrl-C does not reach
     })
     this.pid = this.#process.pid as number
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
@@ -46,7 +46,7 @@ export class Child {
     )
   }
 
-  /** The first line that fits, of those printed already or to come. */
+  /** Returns the first matching line, printed already or later. */
   async says(pattern: RegExp, ms = 30_000): Promise<string> {
     const known = this.lines.find(line => pattern.test(line))
     if (known !== undefined) return known
@@ -61,16 +61,16 @@ export class Child {
     if (!this.exit) this.#process.kill(signal)
   }
 
-  /** Whatever it forked as well, as Ctrl-C and systemd do. */
+  /** Kills the processes it forked too, as Ctrl-C and systemd do. */
   killGroup(signal: NodeJS.Signals): void {
     try {
       process.kill(-this.pid, signal)
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 
-  /** Asks it to end, then makes it. */
+  /** Sends SIGTERM, and SIGKILL if the process does not end. */
   async stop(): Promise<Exit> {
     this.kill('SIGCONT')
     this.kill('SIGTERM')
@@ -78,7 +78,7 @@ export class Child {
     return this.ended.finally(() => clearTimeout(limit))
   }
 
-  /** Seconds of CPU that it has used, or one that it forked. */
+  /** Seconds of CPU time used by the process, or by one that it forked. */
   cpu(pid = this.pid): number {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
@@ -86,13 +86,13 @@ export class Child {
     return (Number(fields[11]) + Number(fields[12])) / TICKS
   }
 
-  /** Resident memory in bytes: `VmRSS` is what it is, `VmHWM` the most it was. */
+  /** Resident memory in bytes: `VmRSS` is the current value, `VmHWM` the peak. */
   memory(field: 'VmRSS' | 'VmHWM'): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
     return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
   }
 
-  /** The most is from now on what it is at this moment (proc_pid_clear_refs(5)). */
+  /** Resets the peak to the current value (proc_pid_clear_refs(5)). */
   forgetPeak(): void {
     writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
   }
@@ -104,7 +104,7 @@ export class Child {
   }
 }
 
-/** A process that is started again whenever it ends, as a supervisor with Restart=always does. */
+/** A process that is restarted whenever it ends, as by a supervisor with Restart=always. */
 export class Supervised {
   child: Child
   readonly exits: Exit[] = []

@@ -1,7 +1,7 @@
-/** `bad`: so many rows are wrong, and so many repeat an address. */
+/** `bad`: this many rows are invalid, and as many repeat an address. */
 type Size = { rows: number; bad: number; cell_bytes: number }
 
-/** A record that is not stored, as GET /contacts/imports/:id/errors names it. */
+/** A record that is not stored, as listed by GET /contacts/imports/:id/errors. */
 export type Unstored = { row: number; line: number; outcome: 'failed' | 'skipped' }
 
 export type ContactRows = { text: string; unstored: Unstored[] }
@@ -9,12 +9,12 @@ export type ContactRows = { text: string; unstored: Unstored[] }
 const BROKEN_EVERY = 7
 const END = '\r\n'
 
-/** The name of the contact of a row. Windows-1252 has its letters, and no two encodings write them alike. */
+/** The name of the contact in a row. Windows-1252 has its letters, and every encoding writes them differently. */
 export const nameOf = (row: number) => `J\u00f6rg \u20ac${row % 100}`
 
 /**
- * The text of a file with `;` between cells and line breaks in quotes, and which of its records are not stored. In the middle
- * stands a cell of so many bytes.
+ * The text of a file with `;` between cells and line breaks in quotes, and its records that are not to be stored. The cell in
+ * the middle has this many bytes.
  */
 export function contactRows(mark: string, { rows, bad, cell_bytes }: Size): ContactRows {
   const every = Math.floor(rows / bad)
@@ -27,7 +27,7 @@ export function contactRows(mark: string, { rows, bad, cell_bytes }: Size): Cont
     else if (isRepeated) unstored.push({ row, line, outcome: 'skipped' })
     const isBroken = row % BROKEN_EVERY === 0
     const note = row === huge ? 'x'.repeat(cell_bytes) : isBroken ? `"two${END}lines; ""${row}"""` : 'one'
-    // One that is repeated is the first of the file, or the one two rows before.
+    // A repeated address is that of the first row, or of two rows before.
     const of = isRepeated ? (row % 2 === 0 ? 1 : row - 2) : row
     pieces.push(`${isWrong ? 'wrong ' : ''}person${of}@${mark}.com;${nameOf(row)};${note}${END}`)
     line += isBroken && row !== huge ? 2 : 1

@@ -1,7 +1,7 @@
 import { waitUntil } from '#test/support/wait_until.ts'
 import type { Database } from './stage.ts'
 
-/** How many deliveries are in each state, and how many are marked as having been in doubt. */
+/** The number of deliveries in each state, and of those marked as having been in doubt. */
 export async function countStates(stage: Database): Promise<Record<string, number>> {
   const { rows } = await stage.pool.pg.query<{ state: string; count: number }>(
     `SELECT state, count(*)::int AS count FROM deliveries GROUP BY state
@@ -10,13 +10,13 @@ export async function countStates(stage: Database): Promise<Record<string, numbe
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
 }
 
-/** Those past their fence at this moment: what a kill would leave in doubt. */
+/** Deliveries past their fence at this moment, which a kill would leave in doubt. */
 export async function listBeyondFence(stage: Database): Promise<string[]> {
   const { rows } = await stage.pool.pg.query<{ id: string }>(`SELECT id FROM deliveries WHERE phase = 'dot'`)
   return rows.map(row => row.id)
 }
 
-/** Waits until no delivery is in one of these states; answers the seconds it took. */
+/** Waits until no delivery is in one of these states; returns the seconds it took. */
 export async function waitForNone(stage: Database, states: string[], ms = 60_000): Promise<number> {
   const start = performance.now()
   const isDone = async () => {
@@ -27,7 +27,7 @@ export async function waitForNone(stage: Database, states: string[], ms = 60_000
   return Number(((performance.now() - start) / 1_000).toFixed(1))
 }
 
-/** A quarter of an hour passes for what is in doubt, and for what was put off. */
+/** Makes deliveries that are in doubt or deferred due, as if a quarter of an hour had passed. */
 export async function makeAllDue(stage: Database): Promise<void> {
   await stage.pool.pg.query(
     `UPDATE deliveries SET next_at = now() WHERE state IN ('queued', 'in_doubt') AND next_at IS NOT NULL`,

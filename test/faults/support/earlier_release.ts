@@ -6,7 +6,7 @@ import { makeScratch } from '#test/support/scratch.ts'
 
 const MIGRATIONS = 'sql/migrations'
 
-/** There is no earlier release to compare with; the message says why. */
+/** There is no earlier release to compare with; the message has the reason. */
 export class NoEarlierRelease extends Error {}
 
 /**
@@ -24,7 +24,7 @@ export function findEarlierRelease(): string {
   return parent
 }
 
-/** Unpacks a commit into a folder of its own, which is removed at exit. @throws {NoEarlierRelease} */
+/** Unpacks a commit into a separate folder, which is removed at exit. @throws {NoEarlierRelease} */
 export async function unpackRelease(commit: string): Promise<string> {
   const scratch = await makeScratch('mailbrook-earlier-')
   process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
@@ -39,7 +39,7 @@ export async function unpackRelease(commit: string): Promise<string> {
   return directory
 }
 
-/** It runs on the packages of this checkout. */
+/** The folder uses the packages of this checkout. */
 function checkPackages(directory: string): void {
   const { dependencies } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'))
   const missing = Object.keys(dependencies).filter(name => !existsSync(join(ROOT, 'node_modules', name)))

@@ -10,18 +10,18 @@ import { ALLOWED } from '#test/support/http/fetching.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import type { Stage } from './stage.ts'
 
-/** What arrived, written down before it was answered. */
+/** A received event, stored before the response. */
 type Arrival = { webhook: string; event: string; sha256: string; status: number }
 
 const SLOW_MS = 30
 
 /**
- * A receiver of webhooks whose behaviour begins their paths: `ok`, `slow` (30 ms) or `flaky` (500 for the first attempt
- * at every third event).
+ * A receiver of webhooks that behaves as the beginning of the path says: `ok`, `slow` (30 ms) or `flaky` (500 for the first
+ * attempt at every third event).
  */
 export class HookLedger {
   readonly arrivals: Arrival[] = []
-  /** Requests to one webhook at the same moment, at the most. */
+  /** The maximum number of concurrent requests to one webhook. */
   most = 0
   readonly #open = new Map<string, number>()
   readonly #seen = new Set<string>()
@@ -30,7 +30,7 @@ export class HookLedger {
     this.#count(webhook, 1)
     response.once('close', () => this.#count(webhook, -1))
     const body = await buffer(request).catch(() => null)
-    if (!body) return // its sender was killed
+    if (!body) return // the sender was killed
     const { id } = JSON.parse(body.toString())
     const status = this.#judge(webhook, id)
     this.arrivals.push({ webhook, event: id, sha256: createHash('sha256').update(body).digest('hex'), status })
@@ -43,7 +43,7 @@ export class HookLedger {
     return this
   }
 
-  /** For a worker that is to deliver here. */
+  /** The environment of a worker that delivers here. */
   get environment(): Record<string, string> {
     return { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(this.#port), MAIL_TRANSPORT: 'capture', LOG_LEVEL: 'error' }
   }
@@ -63,7 +63,7 @@ export class HookLedger {
     )
   }
 
-  /** Events that one webhook has taken more than once. */
+  /** The number of events that a webhook has accepted more than once. */
   duplicates(): number {
     const taken = this.arrivals.filter(({ status }) => status === 200)
     return taken.length - new Set(taken.map(({ webhook, event }) => `${webhook} ${event}`)).size
@@ -74,7 +74,7 @@ export class HookLedger {
     this.#server.close()
   }
 
-  /** Every event of every email has arrived at every webhook, the same bytes each time, and the database knows. */
+  /** Checks that every event of every email has arrived at every webhook, with the same bytes each time, and is stored as sent. */
   async check(report: Report, stage: Stage, emails: number): Promise<void> {
     const { rows } = await stage.pool.pg.query<{ key: string; sha256: string; state: string }>(
       `SELECT substring(w.endpoint FROM '[^/]*$') || ' ' || e.id AS key, encode(sha256(e.body), 'hex') AS sha256, d.state
@@ -96,10 +96,10 @@ export class HookLedger {
     report.expect(others === 0, `${others} arrived with other bytes`)
     report.expect(
       rows.every(({ state }) => state === 'success'),
-      'each is known to have arrived',
+      'not every event is stored as sent',
     )
     const isWell = webhooks.rows.every(row => row.failure_count === 0 && row.status === 'enabled')
-    report.expect(isWell, `the webhooks end well: ${JSON.stringify(webhooks.rows)}`)
+    report.expect(isWell, `webhooks failed or were disabled: ${JSON.stringify(webhooks.rows)}`)
     await report.consult(stage)
   }
 
@@ -121,7 +121,7 @@ export class HookLedger {
   }
 }
 
-/** Resolves when no event waits; answers the seconds that it took. */
+/** Resolves when no event is waiting; returns the seconds it took. */
 export async function waitForEvents(stage: Stage): Promise<number> {
   const start = performance.now()
   const count = async (): Promise<{ events: number; emails: number }> => {

@@ -2,14 +2,14 @@ export type Invariant = { name: string; query: string; needs_sent?: boolean }
 
 const TERMINAL = `('delivered', 'bounced', 'failed', 'canceled', 'suppressed')`
 
-/** The names I1 to I9 are of the fault table; those of features to come are missing. */
+/** Each query returns the rows that violate its invariant. */
 export const invariants: Invariant[] = [
   {
-    name: 'an id that was answered is stored',
+    name: 'an id in a response is stored',
     query: 'SELECT a.id FROM answered a WHERE NOT EXISTS (SELECT FROM emails e WHERE e.id = a.id)',
   },
   {
-    name: 'I1 every recipient of an accepted email has a delivery',
+    name: 'every recipient of an accepted email has a delivery',
     query: `
       SELECT e.id, r.address FROM emails e
       CROSS JOIN LATERAL (
@@ -20,30 +20,30 @@ export const invariants: Invariant[] = [
       )`,
   },
   {
-    name: 'I1 every accepted email has contents',
+    name: 'every accepted email has contents',
     query: `
       SELECT e.id FROM emails e
       WHERE NOT EXISTS (SELECT FROM email_contents c WHERE c.account_id = e.account_id AND c.email_id = e.id)`,
   },
   {
-    name: 'I2 a delivery is settled, due, leased or in doubt',
+    name: 'a delivery is settled, due, leased or in doubt',
     query: `
       SELECT id, state FROM deliveries
       WHERE state NOT IN ${TERMINAL} AND (state <> 'queued' OR next_at IS NULL)
         AND (state <> 'sending' OR lease_until IS NULL) AND (state <> 'in_doubt' OR in_doubt_count = 0)`,
   },
   {
-    name: 'I2 nothing due is left lying',
+    name: 'nothing due is forgotten',
     query: `
       SELECT id, next_at FROM deliveries
       WHERE (state = 'queued' OR state = 'in_doubt') AND next_at < now() - interval '1 minute'`,
   },
   {
-    name: 'I3 a lost lease is taken over',
+    name: 'a lost lease is taken over',
     query: `SELECT id, lease_until FROM deliveries WHERE state = 'sending' AND lease_until < now() - interval '30 s'`,
   },
   {
-    name: 'I4 what was debited is what was accepted',
+    name: 'the quota is charged for the accepted emails',
     query: `
       SELECT u.account_id, m.emails, h.emails AS of_quota, e.* FROM account_usage u
       CROSS JOIN LATERAL (SELECT coalesce(sum(emails), 0) AS emails FROM usage_minutes WHERE account_id = u.account_id) m
@@ -55,7 +55,7 @@ export const invariants: Invariant[] = [
       WHERE m.emails <> e.debited OR h.emails <> e.debited - e.paid`,
   },
   {
-    name: 'I5 every copy beyond the first was in doubt',
+    name: 'every copy beyond the first was in doubt',
     needs_sent: true,
     query: `
       SELECT d.id, d.in_doubt_count, count(*) AS copies FROM sent s
@@ -64,7 +64,7 @@ export const invariants: Invariant[] = [
       GROUP BY d.account_id, d.id HAVING count(*) > 1 + d.in_doubt_count`,
   },
   {
-    name: 'I5 what is delivered did arrive',
+    name: 'every delivered message has arrived',
     needs_sent: true,
     query: `
       SELECT d.id FROM deliveries d JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
@@ -72,7 +72,7 @@ export const invariants: Invariant[] = [
         AND NOT EXISTS (SELECT FROM sent s WHERE s.message_id = e.message_id AND s.rcpt = d.recipient)`,
   },
   {
-    name: 'I5 what arrived is delivered, under way or in doubt',
+    name: 'a message that arrived is delivered, in progress or in doubt',
     needs_sent: true,
     query: `
       SELECT d.id, d.state FROM sent s
@@ -81,12 +81,12 @@ export const invariants: Invariant[] = [
       WHERE d.id IS NULL OR d.state NOT IN ('delivered', 'sending', 'in_doubt') AND d.in_doubt_count = 0`,
   },
   {
-    name: 'I5 every copy of a message is the same, but for its signature',
+    name: 'all copies of a message are equal except for the signature',
     needs_sent: true,
     query: 'SELECT message_id FROM sent GROUP BY message_id HAVING count(DISTINCT message_sha256) > 1',
   },
   {
-    name: 'I6 a settled delivery has one outcome',
+    name: 'a settled delivery has one outcome',
     query: `
       SELECT d.id, d.state, array_agg(v.type) AS events FROM deliveries d
       LEFT JOIN email_events v ON v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient
@@ -95,12 +95,12 @@ export const invariants: Invariant[] = [
       GROUP BY d.account_id, d.id HAVING count(v.id) <> 1 OR max(v.type) <> d.state`,
   },
   {
-    name: 'I6 an email is sent once',
+    name: 'an email is sent once',
     query: `
       SELECT email_id FROM email_events WHERE type = 'sent' GROUP BY account_id, email_id HAVING count(*) > 1`,
   },
   {
-    name: 'I6 an email is settled with its last recipient',
+    name: 'an email is settled with its last recipient',
     query: `
       SELECT e.id, e.status FROM emails e
       WHERE e.status IN ('queued', 'sent', 'delivery_delayed') AND NOT EXISTS (
@@ -109,7 +109,7 @@ export const invariants: Invariant[] = [
       )`,
   },
   {
-    name: 'I7 no job is locked by a pool that does not beat',
+    name: 'no job is locked by a pool without heartbeats',
     query: `
       SELECT j.id, j.locked_by, j.locked_at FROM graphile_worker.jobs j
       WHERE j.locked_at < now() - interval '1 minute' AND NOT EXISTS (
@@ -117,7 +117,7 @@ export const invariants: Invariant[] = [
       )`,
   },
   {
-    name: 'I8 every webhook is told what happened to an email, each thing once',
+    name: 'every webhook gets each event of an email once',
     query: `
       WITH listening AS (
         SELECT * FROM webhooks WHERE status = 'enabled' AND deleted_at IS NULL
@@ -141,14 +141,14 @@ export const invariants: Invariant[] = [
       WHERE h.count IS DISTINCT FROM t.count`,
   },
   {
-    name: 'I8 no event that is due is left to lie',
+    name: 'no due event is forgotten',
     query: `
       SELECT d.event_id, d.webhook_id FROM webhook_deliveries d
       JOIN webhooks w ON w.account_id = d.account_id AND w.id = d.webhook_id AND w.status = 'enabled' AND w.deleted_at IS NULL
       WHERE d.state = 'pending' AND d.next_at < now() - interval '30 s' AND (w.rest_until > now()) IS NOT TRUE`,
   },
   {
-    name: 'I8 every attempt that counts is written down',
+    name: 'every attempt that counts is stored',
     query: `
       SELECT d.event_id, d.webhook_id FROM webhook_deliveries d
       LEFT JOIN webhook_attempts a ON a.account_id = d.account_id AND a.event_id = d.event_id AND a.webhook_id = d.webhook_id
@@ -156,8 +156,8 @@ export const invariants: Invariant[] = [
       HAVING count(a.id) <> d.attempt OR (d.state = 'success') <> (count(*) FILTER (WHERE a.status BETWEEN 200 AND 299) > 0)`,
   },
   {
-    name: 'I9 a key is bound to an email or a campaign that exists',
-    // The answers of other routes are kept as text (sql/sending/idempotency_keys.ts).
+    name: 'a key is bound to an email or a campaign that exists',
+    // Responses of other routes are kept as text (sql/sending/idempotency_keys.ts).
     query: `
       SELECT k.key FROM idempotency_keys k
       WHERE NOT EXISTS (SELECT FROM emails e WHERE e.account_id = k.account_id AND e.id = (k.answer ->> 'id')::uuid)

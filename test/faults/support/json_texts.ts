@@ -1,10 +1,10 @@
 /**
- * Texts that are JSON, that are not, and on which parsers may differ: after the kinds that public collections of JSON
- * texts tell apart (RFC 8259).
+ * Texts that are JSON, that are not, and that parsers disagree about, after the categories of public collections of JSON texts
+ * (RFC 8259).
  */
 export type JsonText = { kind: 'is' | 'is not' | 'may be'; text: string | Buffer }
 
-/** Characters that cannot be shown, by the picture that stands for them below. */
+/** Control characters by the pictures that represent them below. */
 const pictures: Record<string, string> = {
   ...{
     '␠': ' ',
@@ -103,7 +103,7 @@ const large = [
 export const jsonTexts: JsonText[] = [
   ...valid.map(text => ({ kind: 'is' as const, text })),
   ...[...invalid, ...noUtf8].map(text => ({ kind: 'is not' as const, text })),
-  // Refused for their depth, before anybody looks whether they end.
+  // Refused for their depth, whether or not they end correctly.
   ...tooDeep.map(text => ({ kind: 'may be' as const, text })),
   ...[...undecided, ...large].map(text => ({ kind: 'may be' as const, text })),
 ]

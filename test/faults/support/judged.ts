@@ -1,6 +1,6 @@
 import type { Verdict } from '#lib/receiving/verdicts/verdict.ts'
 
-/** What was said of each, beside what is right; null: whatever it says, it says something. */
+/** Prints each verdict and whether it is right; null: any verdict is right, but not an error. */
 export async function report(cases: Record<string, [Promise<Verdict>, Verdict | 'an error' | null]>): Promise<void> {
   for (const [judged] of Object.values(cases)) judged.catch(() => {})
   for (const [name, [judged, right]] of Object.entries(cases)) {

@@ -4,7 +4,7 @@ import type { Entry } from './sink_ledger.ts'
 
 const CHUNK = 1 << 20
 
-/** What a sink of another process has taken over, read from its file as it grows. */
+/** The messages that a sink in another process has accepted, read from its growing file. */
 export class LedgerFile {
   readonly entries: Entry[] = []
   readonly #descriptor: number
@@ -14,7 +14,7 @@ export class LedgerFile {
     this.#descriptor = openSync(path, 'a+')
   }
 
-  /** All entries up to this moment. */
+  /** All entries up to now. */
   read(): Entry[] {
     const chunk = Buffer.alloc(CHUNK)
     for (let bytes = readSync(this.#descriptor, chunk); bytes > 0; bytes = readSync(this.#descriptor, chunk)) {
@@ -32,7 +32,7 @@ export class LedgerFile {
     )
   }
 
-  /** Copies beyond the first, of one message for one recipient. */
+  /** The number of copies beyond the first, per message and recipient. */
   duplicates(): number {
     return this.read().length - new Set(this.entries.map(({ message_id, rcpt }) => `${message_id} ${rcpt}`)).size
   }

@@ -3,10 +3,10 @@ import { Agent, request } from 'undici'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { type Database, recipient, type Sender } from './stage.ts'
 
-/** One answer, or the code of the error that came instead, such as ECONNRESET. `id` is of the first email. */
+/** A response, or the code of an error instead, such as ECONNRESET. `id` is that of the first email. */
 export type Answer = { status: number | string; id: string | null; at: number }
 
-/** What is posted: an email with the subject `Number n`, or a batch of such with `Number n-0`, `Number n-1` and so on. */
+/** A request: an email with the subject `Number n`, or a batch of those with `Number n-0`, `Number n-1` and so on. */
 export type Post = { path: string; body: unknown }
 
 type Options = {
@@ -14,21 +14,21 @@ type Options = {
   compose?: (n: number) => Post
   /** The number of the first email. Loads with numbers in common share keys. */
   first?: number
-  /** Between an answer and the next email of a connection. */
+  /** The pause between a response and the next email on a connection. */
   pause_ms?: number
 }
 type Body = { id?: string; data?: { id: string }[]; name?: string }
 
 const RETRY_MS = 100
 
-/** Callers as they should be: every email has a key of its own and is posted until it is answered with 200. */
+/** Well-behaved callers: every email has its own key and is posted until the response is 200. */
 export class Load {
-  /** By what follows `Number` in the subject: every id that was answered, which must be one. */
+  /** The ids in the responses, by the text after `Number` in the subject; there must be one each. */
   readonly ids = new Map<number | string, Set<string>>()
   readonly tally: Record<string, number> = {}
-  /** Every answer but 200, by its status, name and retry-after. */
+  /** The number of responses other than 200, by status, name and retry-after. */
   readonly refusals: Record<string, number> = {}
-  /** performance.now() of every 200. */
+  /** performance.now() at every 200. */
   readonly accepted: number[] = []
   readonly #stage: Sender
   readonly #agent: Agent
@@ -46,12 +46,12 @@ export class Load {
     this.#stage = stage
     this.#next = first
     this.#pause_ms = pause_ms
-    // A connection on its way to a process that is killed is never answered (node's cluster hands it over and forgets it).
+    // A connection being passed to a process that is killed never gets a response (node's cluster module forgets it).
     this.#agent = new Agent({ connections, headersTimeout: 20_000 })
     this.#compose = compose
   }
 
-  /** Posts one after the other over so many connections until it is stopped; a retry may go to another of the urls. */
+  /** Posts emails over this many connections until it is stopped; a retry may go to another url. */
   start(urls: string[], connections: number): void {
     const post = async () => {
       while (!this.#isStopping) {
@@ -62,32 +62,32 @@ export class Load {
     this.#posting = Promise.all(Array.from({ length: connections }, post))
   }
 
-  /** Resolves when so many more were answered with 200. */
+  /** Resolves after this many more responses with 200. */
   async accepts(count: number): Promise<void> {
     const enough = this.accepted.length + count
     await waitUntil(
       () => this.accepted.length >= enough,
       () => {
-        this.#isAbandoned = true // or nobody would get to see why
+        this.#isAbandoned = true // otherwise nobody would see the reason
         return `${count} are accepted; the answers are ${JSON.stringify({ ...this.tally, ...this.refusals })}`
       },
     )
   }
 
-  /** Resolves when what was begun is answered. */
+  /** Resolves when the requests in progress have responses. */
   async stop(): Promise<void> {
     this.#isStopping = true
     await this.#posting
     await this.#agent.destroy()
   }
 
-  /** Stops without waiting for answers. */
+  /** Stops without waiting for responses. */
   abandon(): void {
     this.#isStopping = true
     this.#isAbandoned = true
   }
 
-  /** Until it is accepted. */
+  /** Posts until the email is accepted. */
   async send(urls: string[], n: number): Promise<Answer[]> {
     const answers: Answer[] = []
     for (let attempt = 0; answers.at(-1)?.status !== 200 && !this.#isAbandoned; attempt++) {
@@ -97,7 +97,7 @@ export class Load {
     return answers
   }
 
-  /** Once. */
+  /** Posts once. */
   async post(url: string, n: number): Promise<Answer> {
     const { status, ids } = await this.#ask(url, n).catch(error => ({ status: error.code ?? error.name, ids: [] }))
     this.tally[status] = (this.tally[status] ?? 0) + 1
@@ -132,12 +132,12 @@ function one(stage: Sender, n: number): Post {
   return { path: '/api/emails', body: email(stage, n) }
 }
 
-/** To a recipient of its own, who takes it. */
+/** An email to its own recipient, who accepts it. */
 export function email({ account }: Sender, n: number | string, serial = Number(n)): Record<string, unknown> {
   return { from: `hello@${account.domain}`, to: recipient('ok', serial), subject: `Number ${n}`, text: 'Hello' }
 }
 
-/** What must be true of any load: an email for each key, the one whose id was answered. */
+/** Checks any load: each key has one email, with the id in the responses. */
 export async function checkKeys({ pool }: Database, load: Load): Promise<string[]> {
   const { rows } = await pool.pg.query<{ subject: string; ids: string[] }>(
     `SELECT subject, array_agg(id::text) AS ids FROM emails WHERE subject LIKE 'Number %' GROUP BY subject`,
@@ -147,7 +147,7 @@ export async function checkKeys({ pool }: Database, load: Load): Promise<string[
   for (const [n, ids] of load.ids) {
     const emails = stored.get(`Number ${n}`) ?? []
     const isRight = emails.length === 1 && ids.size === 1 && ids.has(emails[0] as string)
-    if (!isRight) faults.push(`key ${n} was answered with ${[...ids]} and stored as ${emails}`)
+    if (!isRight) faults.push(`key ${n} got the ids ${[...ids]} and is stored as ${emails}`)
   }
   for (const [subject, ids] of stored) if (ids.length > 1) faults.push(`${subject} is stored as ${ids}`)
   return faults

@@ -8,10 +8,10 @@ type Bounds = { rest_s: number; most_mb: number }
 
 export const MEGABYTE = 1 << 20
 
-/** MB that a process may have more than before, a minute after a load. */
+/** MB by which a process may have grown a minute after a load. */
 const MOST_KEPT = 100
 
-/** Puts loads on a process, one after the other, and notes what it takes of memory and what it keeps of that. */
+/** Puts loads on a process, one after the other, and reports its peak memory and what it keeps. */
 export async function measureMemory(
   report: Report,
   child: Child,
@@ -28,11 +28,11 @@ export async function measureMemory(
     const kept = toMegabytes(child.memory('VmRSS') - before)
     report.note({ [name]: { peak_mb: peak, ...rests, kept_mb: kept } })
     report.expect(peak < most_mb, `${name}: ${peak} MB`)
-    report.expect(rest_s < 60 || kept < MOST_KEPT, `${name}: ${kept} MB are still taken after ${rest_s} s`)
+    report.expect(rest_s < 60 || kept < MOST_KEPT, `${name}: ${kept} MB are still in use after ${rest_s} s`)
   }
 }
 
-/** Variables that may make a process keep less, to try: `MALLOC_ARENA_MAX=2 node test/faults/memory.ts`. */
+/** Variables that may reduce the memory a process keeps, for experiments: `MALLOC_ARENA_MAX=2 node test/faults/memory.ts`. */
 export function memoryEnvironment(): Record<string, string> {
   const names = ['MALLOC_ARENA_MAX', 'MALLOC_TRIM_THRESHOLD_', 'MALLOC_MMAP_THRESHOLD_', 'LD_PRELOAD']
   const given = names.flatMap(name => (process.env[name] ? [[name, process.env[name]]] : []))
@@ -44,7 +44,7 @@ export function memoryEnvironment(): Record<string, string> {
   }
 }
 
-/** RSS with what Node knows of it, in MB, at three moments of the rest. */
+/** RSS and the memory known to Node, in MB, at four moments of the rest. */
 async function watch(child: Child, seconds: number): Promise<Record<string, string>> {
   const moments: Record<string, string> = {}
   let passed = 0

@@ -1,9 +1,9 @@
 import type { Child } from './child.ts'
 
-/** Bytes. `rss` is what the process has of the machine; the others are what Node knows of. */
+/** In bytes. `rss` is the resident memory of the process; Node keeps account of the others. */
 export type MemoryUsage = NodeJS.MemoryUsage
 
-/** The environment of a process that is to tell its memory. */
+/** The environment of a process that reports its memory. */
 export const TELLS_MEMORY = { NODE_OPTIONS: `--import=${import.meta.url}?told` }
 
 export async function askMemory(child: Child): Promise<MemoryUsage> {

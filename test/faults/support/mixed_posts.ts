@@ -3,10 +3,10 @@ import { email, type Post } from './load.ts'
 import type { Stage } from './stage.ts'
 
 const SMALL_FILE = 40_000 // bytes, read with its body
-const LARGE_FILE = 1_500_000 // stored while it arrives
+const LARGE_FILE = 1_500_000 // stored while it is uploaded
 const BATCH = 5
 
-/** By turns small ones, with a small file, with a large one, and batches. */
+/** Posts in turn small emails, emails with a small file, emails with a large file, and batches. */
 export function composeMixed(stage: Stage, n: number): Post {
   const single = email(stage, n)
   const file = (size: number) => ({
@@ -24,7 +24,7 @@ export function composeMixed(stage: Stage, n: number): Post {
 
 const BYTES = randomBytes(LARGE_FILE)
 
-/** The same whenever it is asked for, of every number another. */
+/** The file of a number: always the same, and different for every number. */
 function randomBytesOf(n: number, size: number): Buffer {
   const bytes = Buffer.from(BYTES.subarray(0, size))
   bytes.writeUInt32LE(n)

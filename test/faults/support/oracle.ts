@@ -7,8 +7,8 @@ export type Violation = { invariant: string; count: number; first: unknown }
 const ROWS_AT_ONCE = 5_000
 
 /**
- * What must hold after every fault, whatever was done: each invariant is a query that finds no rows. `sent` is what the
- * sink has taken over, all of it; `answered` are the ids that callers were given with a 200.
+ * Checks what must hold after every fault: each invariant is a query that must return no rows. `sent` is everything that the
+ * sink has accepted; `answered` are the ids in responses with 200.
  */
 export async function findViolations(
   database_url: string,

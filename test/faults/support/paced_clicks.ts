@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 
 /**
- * A process of its own that follows the links in a file, a path per line, so many per second for so long, whether or not the
- * ones before are answered. Prints how many there were by status, and how long the answers took in ms: of those after a time
- * in which the server warms up, and how many took more than 50 ms.
+ * A separate process that follows the links in a file, a path per line, at a fixed rate, whether or not earlier requests have
+ * responses. Prints how many there were by status, and response times in ms: percentiles after a warm-up, and how many took more
+ * than 50 ms.
  */
 const { LOAD_PORT = '', LOAD_FILE = '', LOAD_MS = '1000', LOAD_RATE = '1000', LOAD_WARM_MS = '0' } = process.env
 const USER_AGENT =

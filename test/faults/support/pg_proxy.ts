@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 type Pair = { client: Socket; server: Socket; seen: string; isMuted: boolean }
 type Trap = { text: string; left: number; at: 'request' | 'reply'; sprung: () => void }
 
-const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05') // then one byte: all of a request is done
+const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05') // then one byte: the request is complete
 
-/** Between clients and the Postgres of `target_url`, not by TLS. */
+/** A proxy between clients and the Postgres of `target_url`, without TLS. */
 export async function startPgProxy(target_url: string): Promise<PgProxy> {
   const proxy = new PgProxy(target_url)
   proxy.listener.listen(0, '127.0.0.1')
@@ -34,40 +34,40 @@ export class PgProxy {
     return url.href
   }
 
-  /** Ends all connections; new ones are let through. */
+  /** Ends all connections; new ones are accepted. */
   cut(): void {
     for (const { client, server } of this.pairs) for (const socket of [client, server]) socket.destroy()
   }
 
-  /** The same with RST, as from a machine that has forgotten them. */
+  /** Resets all connections with RST, like a machine that has restarted. */
   reset(): void {
     for (const { client, server } of this.pairs) for (const socket of [client, server]) socket.resetAndDestroy()
   }
 
-  /** Turns new connections away, as a server that is down. */
+  /** Refuses new connections, like a server that is down. */
   refuse(on: boolean): void {
     this.isRefusing = on
   }
 
-  /** Lets nothing through in either direction, so that new connections hang; what was held back follows when off. */
+  /** Holds back all data in both directions, so that new connections hang; the data follows when it is switched off. */
   blackhole(on: boolean): void {
     this.gate?.resolve()
     this.gate = on ? Promise.withResolvers() : null
   }
 
-  /** Holds every piece for so long, in either direction. */
+  /** Delays every piece of data by this time, in both directions. */
   delay(ms: number): void {
     this.wait = ms
   }
 
-  /** Cuts the connection of the nth request with this text in it before Postgres has it. Resolves when it is done. */
+  /** Cuts the connection of the nth request with this text before Postgres gets it. Resolves when this is done. */
   cutRequest(text: string, nth = 1): Promise<void> {
     return new Promise(sprung => {
       this.trap = { text, left: nth, at: 'request', sprung }
     })
   }
 
-  /** The same when Postgres has done all of it and the client does not know: the ambiguous commit. */
+  /** Cuts it when Postgres has finished the request and the client does not know: the ambiguous commit. */
   cutReply(text: string, nth = 1): Promise<void> {
     return new Promise(sprung => {
       this.trap = { text, left: nth, at: 'reply', sprung }
@@ -103,7 +103,7 @@ export class PgProxy {
     }
   }
 
-  /** The text may lie across two pieces. */
+  /** The text may be split between two pieces. */
   passesRequest(pair: Pair, chunk: Buffer): boolean {
     const { trap } = this
     if (!trap) return true

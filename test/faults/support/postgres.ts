@@ -10,7 +10,7 @@ import { type Cluster, openCluster } from '#workers/embedded_postgres/cluster.ts
 
 const settings = { listen_addresses: '127.0.0.1', unix_socket_directories: '', timezone: 'UTC', max_connections: '200' }
 
-/** A Postgres that syncs to disk, made to be killed: it comes back on the same port. */
+/** A Postgres that syncs to disk and can be killed: it restarts on the same port. */
 export class Postgres {
   readonly url: string
   readonly #directory: string
@@ -29,10 +29,10 @@ export class Postgres {
     this.url = `postgres://mailbrook:${cluster.password}@127.0.0.1:${port}/mailbrook`
   }
 
-  /** With a migrated database, whose files lie under `parent`. */
+  /** Creates one with a migrated database, with its files under `parent`. */
   static async create(more: Record<string, string> = {}, parent: string = tmpdir()): Promise<Postgres> {
     const directory = await mkdtemp(join(parent, 'mailbrook-faults-'))
-    await chmod(directory, 0o755) // as root, Postgres runs as a user that must get there
+    await chmod(directory, 0o755) // as root, Postgres runs as another user, who must be able to enter
     const postgres = new Postgres(directory, await openCluster(directory), await findFreePort(), more)
     process.once('exit', postgres.#remove)
     await postgres.start()
@@ -41,7 +41,7 @@ export class Postgres {
     return postgres
   }
 
-  /** Resolves when it answers, after its recovery. */
+  /** Resolves when it accepts queries, after its recovery. */
   async start(): Promise<void> {
     const log = await open(this.#cluster.log, 'a')
     const child = this.#cluster.runner.run(this.#cluster.postgres, ['-D', this.#cluster.data, ...this.#settings], {
@@ -64,13 +64,13 @@ export class Postgres {
     await waitUntil(isUp, () => `Postgres answers: ${this.#tail()}`)
   }
 
-  /** SIGQUIT is the immediate stop: no checkpoint, clients are cut off. SIGTERM waits for them. */
+  /** SIGQUIT is the immediate stop: no checkpoint, clients are disconnected. SIGTERM waits for them. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
     process.kill(this.#pid, signal)
     await this.#ended
   }
 
-  /** Resolves when it has ended, whoever made it. */
+  /** Resolves when it has ended for any reason. */
   get ended(): Promise<void> {
     return this.#ended
   }
@@ -79,7 +79,7 @@ export class Postgres {
     return this.#pid !== 0
   }
 
-  /** Every one of its processes at once, as when the machine loses its power. */
+  /** Kills all of its processes at once, like a power failure. */
   async kill(): Promise<void> {
     const pids = [this.#pid, ...childrenOf(this.#pid)]
     for (const pid of pids) tryToKill(pid)
@@ -140,6 +140,6 @@ function tryToKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -40,19 +40,19 @@ export class Release {
     return child
   }
 
-  /** Releases have it at different paths. */
+  /** The path differs between releases. */
   get webFile(): string {
     return existsSync(join(this.#directory, 'workers/web.ts')) ? 'workers/web.ts' : 'api/server.ts'
   }
 
-  /** The worker with short times; releases have it at different paths. */
+  /** The worker with short times, whose path differs between releases. */
   get workerFile(): string {
     const [file] = globSync('test/faults/**/worker.ts', { cwd: this.#directory })
     if (!file) throw new Error(`${this.#directory} has no test/faults/**/worker.ts`)
     return file
   }
 
-  /** Runs a file to its end; returns the lines it printed. */
+  /** Runs a file until it ends; returns the lines it printed. */
   async run(file: string, args: string[] = []): Promise<string[]> {
     const child = this.start(file, {}, args)
     const { code } = await child.ended

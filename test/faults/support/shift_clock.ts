@@ -1,5 +1,5 @@
-// Loaded before anything else (node --import), it makes a process believe in another time of day, CLOCK_SHIFT_MS ahead of
-// this machine's. Timers and performance.now() go on as they are: they do not know the time of day.
+// Preloaded (node --import), it shifts the time of day of a process CLOCK_SHIFT_MS ahead of this machine's. Timers and
+// performance.now() are not affected, since they do not depend on the time of day.
 const shift = Number(process.env.CLOCK_SHIFT_MS)
 const { now } = Date
 const shifted = () => now() + shift

@@ -1,16 +1,16 @@
 import type { Sink } from './sink.ts'
 import type { Stage } from './stage.ts'
 
-/** `shift`: how far ahead of the database's its clock is, in ms. */
+/** `shift`: how far the clock is ahead of the database, in ms. */
 export type Web = { url: string; shift: number }
 
-/** For every process that is forked as well. */
+/** Applies to every forked process too. */
 function shifted(shift: number): Record<string, string> {
   const NODE_OPTIONS = `--import=${new URL('./shift_clock.ts', import.meta.url)}`
   return { NODE_OPTIONS, CLOCK_SHIFT_MS: String(shift) }
 }
 
-/** `workers/web.ts`, whose log tells the time it believes in. */
+/** Starts `workers/web.ts`, whose log shows the time of its clock. */
 export async function startWeb(stage: Stage, shift: number): Promise<Web> {
   const { url, child } = await stage.startWeb(shifted(shift))
   const { time } = JSON.parse(child.lines[0] as string)
@@ -27,7 +27,7 @@ export async function startWorker(stage: Stage, sink: Sink, shift: number): Prom
   await worker.says(/^ready$/)
 }
 
-/** The database's, in ms since 1970. */
+/** The time of the database, in ms since 1970. */
 export async function readClock({ pool }: Stage): Promise<number> {
   return (await pool.pg.query('SELECT clock_timestamp() AS now')).rows[0].now.getTime()
 }

@@ -4,23 +4,23 @@ import { parseArgs } from 'node:util'
 import { type Entry, openLedger } from './sink_ledger.ts'
 import { serve } from './sink_session.ts'
 
-/** What goes for every connection is read anew at each, so that a test may change it. */
+/** Options that concern every connection are read at each connection, so that a test may change them. */
 export type SinkOptions = {
   host?: string
   port?: number
-  /** Appended to before a message is answered. */
+  /** A file to which an entry is appended before each reply. */
   ledger_file?: string
-  /** Only counts, for benchmarks. */
+  /** Counts without keeping entries, for benchmarks. */
   discard?: boolean
-  /** Gets each message whole, for the recipients it was taken over for. */
+  /** Gets each complete message with the recipients for whom it was accepted. */
   onMessage?: (rcpts: string[], content: Buffer) => void
-  /** Takes messages over and does not reply, until `speak`. */
+  /** Accepts messages without a reply until `speak`. */
   silent?: boolean
-  /** Instead of `220 sink`; `dribble` never gets to the end of it. 421 closes the connection. */
+  /** The greeting instead of `220 sink`; `dribble` never finishes it. 421 closes the connection. */
   greeting?: string
-  /** The answer to EHLO, such as `502 5.5.1 What?`. */
+  /** The reply to EHLO, such as `502 5.5.1 What?`. */
   ehlo?: string
-  /** The answer to STARTTLS, after which it speaks no TLS. */
+  /** The reply to STARTTLS; TLS does not follow. */
   starttls?: string
 }
 
@@ -28,27 +28,27 @@ export type Sink = {
   port: number
   url: string
   ledger: Entry[]
-  /** Since the start: connections made, and messages taken over (one per recipient). */
+  /** The number of connections and accepted messages (one per recipient) since the start. */
   readonly connections: number
   readonly messages: number
-  /** Resolves as soon as so many messages were taken over since the start. */
+  /** Resolves as soon as this many messages were accepted since the start. */
   arrived(messages: number): Promise<void>
-  /** Gives the replies that are owed, and all later ones at once. */
+  /** Sends the outstanding replies, and all later ones at once. */
   speak(): void
   close(): Promise<void>
 }
 
 /**
- * An SMTP server that does as the local part of the recipient says, and keeps a ledger of what it took over:
+ * An SMTP server that behaves as the local part of the recipient says, and keeps a ledger of the messages it accepted:
  *
- *     ok...                        takes it over, as does everything not named here
- *     tmp-451... perm-550...       that reply to RCPT; also reply-CODE-ENHANCED..., multiline-CODE..., 8bit-CODE...
- *     data-CODE-ENHANCED...        that reply to the final dot (ENHANCED is optional; 421 closes the connection)
- *     grey-N... stall-N...         451, or no reply, to RCPT the first N times, counted per recipient
- *     421... garbage... dribble... to RCPT: closes; answers no SMTP; answers a byte at a time, for ever
- *     drop-pre-dot... drop-mid-body...    hangs up after 354, or after the first of the content
- *     drop-post-dot... hang-post-dot...   takes it over and hangs up, or takes it over and is silent
- *     slow250-MS...                takes it over and says so MS ms later
+ *     ok...                        accepts, like every local part not listed here
+ *     tmp-451... perm-550...       replies so to RCPT; also reply-CODE-ENHANCED..., multiline-CODE..., 8bit-CODE...
+ *     data-CODE-ENHANCED...        replies so to the final dot (ENHANCED is optional; 421 closes the connection)
+ *     grey-N... stall-N...         replies 451, or nothing, to RCPT the first N times, counted per recipient
+ *     421... garbage... dribble... at RCPT: closes; sends no SMTP; replies byte by byte, endlessly
+ *     drop-pre-dot... drop-mid-body...    hangs up after 354, or after the first part of the content
+ *     drop-post-dot... hang-post-dot...   accepts and hangs up, or accepts and is silent
+ *     slow250-MS...                accepts and replies MS ms later
  */
 export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const { host = '127.0.0.1', discard = false } = options
@@ -108,7 +108,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   }
 }
 
-/** As a process of its own it outlives the one that sends. Prints its port, and with SIGTERM what it counted. */
+/** As a separate process it outlives the sender. Prints its port, and its counts on SIGTERM. */
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {

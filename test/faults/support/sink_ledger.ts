@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 
-/** A message taken over, for one recipient. `time` is in ms since 1970. */
+/** A message accepted for one recipient. `time` is in ms since 1970. */
 export type Entry = {
   time: number
   mail_from: string
   rcpt: string
   message_id: string
   body_sha256: string
-  /** Of everything but the DKIM-Signature fields, which a second signing may change. */
+  /** The hash of everything but the DKIM-Signature fields, which a second signing may change. */
   message_sha256: string
-  /** Of each file in it, decoded. */
+  /** The hash of each file in it, decoded. */
   files_sha256: string[]
 }
 
@@ -20,7 +20,7 @@ export type Ledger = {
   close(): void
 }
 
-/** On file, a line of JSON each, it is written when `record` returns: whatever happens to the process that sent the mail. */
+/** If there is a file, an entry is written to it as a line of JSON before `record` returns, so that it survives the sender. */
 export function openLedger(file?: string): Ledger {
   const entries: Entry[] = []
   const descriptor = file ? openSync(file, 'a') : null
@@ -36,7 +36,7 @@ export function openLedger(file?: string): Ledger {
   }
 }
 
-/** RFC 5321, 4.5.2: a leading dot of a line is doubled. */
+/** Undoubles leading dots of lines (RFC 5321, 4.5.2). */
 function unstuff(content: Buffer): Buffer {
   if (!content.includes('\r\n..') && !content.subarray(0, 2).equals(Buffer.from('..'))) return content
   return Buffer.from(content.toString('latin1').replace(/(^|\r\n)\.\./g, '$1.'), 'latin1')
@@ -55,7 +55,7 @@ function digestMessage(message: Buffer): Omit<Entry, 'time' | 'mail_from' | 'rcp
   }
 }
 
-/** Those in base64, which are followed by a boundary. */
+/** Parts in base64, which end at a boundary. */
 function* filesOf(body: Buffer): Iterable<string> {
   for (let at = body.indexOf(ATTACHED); at >= 0; at = body.indexOf(ATTACHED, at + 1)) {
     const start = body.indexOf('\r\n\r\n', at)

@@ -4,10 +4,10 @@ export type Terms = {
   greeting?: string | undefined
   ehlo?: string | undefined
   starttls?: string | undefined
-  /** How often each recipient was tried that is put off a number of times, over all connections. */
+  /** The number of attempts per recipient to defer, over all connections. */
   attempts: Map<string, number>
   take(mail_from: string, rcpts: string[], content: Buffer): void
-  /** True: the reply is given later. */
+  /** Returns true if the reply is sent later. */
   hold?(reply: () => void): boolean
 }
 
@@ -15,7 +15,7 @@ const NOTHING = Buffer.alloc(0)
 const END = Buffer.from('\r\n.\r\n')
 const BEFORE_CONTENT = Buffer.from('\r\n') // so that the end of an empty content is found too
 const LINE_LIMIT = 8_192
-const DRIBBLE = 50 // ms from byte to byte
+const DRIBBLE = 50 // ms per byte
 
 export function serve(socket: Socket, terms: Terms): void {
   const session = new Session(socket, terms)
@@ -23,7 +23,7 @@ export function serve(socket: Socket, terms: Terms): void {
   session.greet()
 }
 
-/** Null: none, or not yet. */
+/** Null: no reply, or not yet. */
 type Reply = string | null
 
 class Session {
@@ -108,7 +108,7 @@ class Session {
     return '354 Go ahead'
   }
 
-  /** Returns what comes after the content, whose end may lie across two chunks. */
+  /** Returns the data after the content, whose end may be split between two chunks. */
   receiveContent(chunk: Buffer, content: Buffer[]): Buffer {
     if (this.asked('drop-mid-body')) this.socket.destroy()
     if (this.socket.destroyed) return NOTHING
@@ -141,12 +141,12 @@ class Session {
     return null
   }
 
-  /** The first accepted recipient that asks for it, or nothing. */
+  /** Returns the first match among the accepted recipients, if any. */
   asked(behaviour: string): string {
     return this.rcpts.find(rcpt => rcpt.startsWith(behaviour)) ?? ''
   }
 
-  /** The text of `8bit` is Latin-1, which is no UTF-8. */
+  /** The text of `8bit` is Latin-1, which is not valid UTF-8. */
   refuse([, name, code = '', enhanced]: string[]): Reply {
     const status = enhanced ? `${enhanced} ` : ''
     if (name === 'multiline')
@@ -165,7 +165,7 @@ class Session {
     return null
   }
 
-  /** A byte at a time, for ever. */
+  /** Sends a byte at a time, endlessly. */
   dribble(text: string): null {
     let at = 0
     const timer = setInterval(() => this.socket.write(text.charAt(at++ % text.length)), DRIBBLE)

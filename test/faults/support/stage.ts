@@ -14,17 +14,17 @@ import { Release } from './release.ts'
 
 export type SinkProcess = { url: string; child: Child; ledger: LedgerFile }
 
-/** The part of a stage that sends mail. */
+/** The part of a stage that sends emails. */
 export type Sender = { account: Pick<TestAccount, 'domain' | 'key'> }
 
-/** The part of a stage that tells how sending went. */
+/** The part of a stage that shows the results of sending. */
 export type Database = { pool: Pick<Foundation['pool'], 'pg'> }
 
-/** Real processes of the project on one database, with an account that sends. */
+/** Real processes of the project on one database, with an account that can send. */
 export type Stage = Foundation & {
   url: string
   account: TestAccount
-  /** Starts a file; the environment is only what is given and what every process needs. */
+  /** Starts a file; the environment contains only what is given and what every process needs. */
   start(file: string, environment?: Record<string, string>): Child
   supervise(file: string, environment?: Record<string, string>): Supervised
   /** Starts `workers/web.ts` on a free port, or the one given; resolves with its URL once it listens. */
@@ -66,7 +66,7 @@ export async function openStage(database_url: string): Promise<Stage> {
 /** Emails to this many domains: one destination alone may not use all connections. */
 export const DESTINATIONS = 8
 
-/** The nth recipient, to whom the sink behaves as its local part begins. */
+/** The nth recipient, for whom the sink behaves as the local part begins. */
 export function recipient(behaviour: string, n: number): string {
   return `${behaviour}-${n}@${destination(n)}`
 }
@@ -77,7 +77,7 @@ export function destination(n: number): string {
 
 const AT_ONCE = 50
 
-/** Accepts an email for each number from `from` on, as POST /emails would. `behaviours` take turns. */
+/** Accepts an email for each number from `from` on, like POST /emails. `behaviours` are used in turn. */
 export async function feed(stage: Stage, count: number, from = 0, behaviours = ['ok']): Promise<void> {
   const { pool, account, config } = stage
   for (let n = from; n < from + count; n += AT_ONCE) {

@@ -3,15 +3,15 @@ import type { Report } from '#test/faults/campaign.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 import { openStage, type Stage } from './stage.ts'
 
-/** Processes of the project on a database of the test's own; none is left at its end. */
+/** Starts processes of the project on a database of this test; none is left at its end. */
 export async function openTestStage(t: Test): Promise<Stage> {
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1)) // which ends them too
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1)) // which ends the processes too
   const stage = await openStage(await createDatabase(t))
   t.teardown(() => stage.close())
   return stage
 }
 
-/** A campaign finds nothing wrong. */
+/** Asserts that a fault test found no faults. */
 export function passes(t: Test, { figures, faults }: Report): void {
   t.strictSame(faults, [], JSON.stringify(figures))
 }

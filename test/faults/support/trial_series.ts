@@ -2,14 +2,14 @@ import type { Stage } from './stage.ts'
 
 export type Version = 1 | 2
 
-/** When a contact buys: never, since it is on the free plan; before its run waits for that, while it waits, or too late. */
+/** When a contact buys: never (free plan), before its run waits for the purchase, while it waits, or too late. */
 const KINDS = ['free', 'before', 'during', 'late'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Runs come to their wait so long after they began. */
+/** The time from the start of a run to its wait. */
 const PAUSE_SECONDS = 3
 
-/** Steps that a run takes, and the subjects of its emails. */
+/** The steps that a run takes, and the subjects of its emails. */
 export const WAYS: Record<Kind | 'stopped', { steps: string[]; subjects: string[] }> = {
   free: { steps: ['is_pro'], subjects: [] },
   before: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
@@ -18,7 +18,7 @@ export const WAYS: Record<Kind | 'stopped', { steps: string[]; subjects: string[
   stopped: { steps: ['is_pro', 'hello', 'pause', 'order'], subjects: ['Hello'] },
 }
 
-/** The automation, whose subjects name its version. */
+/** The automation, with its version in the subjects. */
 export function seriesOf({ account: { domain } }: Stage, timeout_seconds: number) {
   return (version: Version) => {
     const mail = (key: string, subject: string) => ({
@@ -52,7 +52,7 @@ export function seriesOf({ account: { domain } }: Stage, timeout_seconds: number
   }
 }
 
-/** Addresses tell the kind of a contact, and the version that it enters. */
+/** Contacts whose addresses contain their kind and the version they enter. */
 export function contactsOf(version: Version, count: number): { kind: Kind; email: string }[] {
   return Array.from({ length: count }, (_, n) => {
     const kind = KINDS[n % KINDS.length] as Kind

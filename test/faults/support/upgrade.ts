@@ -16,7 +16,7 @@ export type Upgrade = {
   close(): Promise<void>
 }
 
-/** Migrates an empty database and adds an account to it, by the release's own commands: only they know its schema. */
+/** Migrates an empty database and adds an account with the commands of the release, which alone know its schema. */
 export async function prepareDatabase(release: Release): Promise<Account> {
   await release.migrate()
   const names = { name: 'upgrade', domain: 'upgrade.acme.com', paused: 'paused.acme.com' }
@@ -42,8 +42,8 @@ export function openUpgrade(directory: string, url: string, account: Account): U
 }
 
 /**
- * Waits until nothing is left to do within an hour. What was put off is due at once; a relay that hangs may be left alone
- * for a while. Scheduled emails keep their time.
+ * Waits until nothing is left to do within an hour. Deferred emails are made due; a relay that hangs may pause for a while.
+ * Scheduled emails keep their times.
  */
 export async function waitForEnd({ pool }: Pick<Upgrade, 'pool'>): Promise<void> {
   const soon = `d.next_at < now() + interval '1 hour'`
@@ -60,7 +60,7 @@ export async function waitForEnd({ pool }: Pick<Upgrade, 'pool'>): Promise<void>
   }, 'all mail is settled')
 }
 
-/** By the local part of each recipient: the state of its delivery, the phase if it is being sent, and the attempts. */
+/** For the local part of each recipient: the state of the delivery, its phase if it is being sent, and the attempts. */
 export async function readStates({ pool }: Pick<Upgrade, 'pool'>): Promise<Record<string, string>> {
   const { rows } = await pool.pg.query<{ recipient: string; state: string }>(
     `SELECT split_part(recipient, '@', 1) AS recipient, concat_ws(' ',

@@ -3,7 +3,7 @@ import { startOnFoundation, superviseProcess } from '#flows/process/run_process.
 import { WEBHOOK_TIMES } from '#flows/webhooks/times.ts'
 import { startWorker, type WorkerTimes } from '#workers/worker.ts'
 
-/** Seconds where the worker of production takes tens of them. */
+/** Seconds instead of the tens of seconds in production. */
 export const FAULT_TIMES: WorkerTimes = {
   lease_seconds: 5,
   heartbeat_ms: 1_500,
@@ -29,7 +29,7 @@ export const FAULT_TIMES: WorkerTimes = {
 
 const timeouts = { connect: 5_000, message: 20_000, dot: 30_000 }
 
-/** The worker process with short times, which says when it is ready. */
+/** The worker process with short times; it prints `ready`. */
 if (import.meta.main) {
   await superviseProcess(async () => {
     const running = await startOnFoundation(foundation => startWorker(foundation, { times: FAULT_TIMES, timeouts }))

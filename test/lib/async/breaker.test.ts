@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Breaker } from '#lib/async/circuit_breaker.ts'
 
-t.test('lets everything through until five failures in a row', t => {
+t.test('Breaker opens after five failures in a row', t => {
   const { breaker } = open(0)
   for (let i = 0; i < 4; i++) breaker.failed('away')
   t.equal(breaker.refuses(), null)
@@ -13,7 +13,7 @@ t.test('lets everything through until five failures in a row', t => {
   t.end()
 })
 
-t.test('lets one probe through per pause, which doubles from 5 s to 5 min', t => {
+t.test('Breaker lets one probe through per pause, which doubles from 5 s to 5 min', t => {
   const { breaker, clock } = open(5)
   for (const pause of [5, 10, 20, 40, 80, 160, 300, 300]) {
     clock.ms += pause * 1_000 - 1
@@ -31,7 +31,7 @@ t.test('lets one probe through per pause, which doubles from 5 s to 5 min', t =>
   t.end()
 })
 
-t.test('what was under way when it opened does not lengthen the pause', t => {
+t.test('Breaker ignores failures of requests that began before it opened', t => {
   const { breaker, clock } = open(20)
   t.type(breaker.refuses(), 'string')
   clock.ms += 4_000
@@ -41,7 +41,7 @@ t.test('what was under way when it opened does not lengthen the pause', t => {
   t.end()
 })
 
-t.test('a probe that never ends does not keep it closed', t => {
+t.test('Breaker lets the next probe through if the last one never ends', t => {
   const { breaker, clock } = open(5)
   clock.ms += 5_000
   t.equal(breaker.refuses(), null)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { coalesce } from '#lib/async/coalesce.ts'
 import { shows } from '#test/support/shows.ts'
 
-/** A `run` that keeps its batches until they are finished by hand. */
+/** A `run` whose batches the test finishes by hand. */
 function controlled() {
   const batches: { items: string[]; finish(results?: (string | Error)[]): void; fail(error: Error): void }[] = []
   const run = (items: string[]) =>
@@ -13,11 +13,11 @@ function controlled() {
   return { batches, run, sizes: () => batches.map(batch => batch.items.length) }
 }
 
-/** What is due at once has happened. */
+/** Resolves when everything that is due has run. */
 const settled = () => new Promise(resolve => setImmediate(resolve))
 const letters = (count: number) => Array.from({ length: count }, (_, i) => `i${i}`)
 
-t.test('an idle caller goes at once, before any timer', async t => {
+t.test('coalesce runs a single call at once, without a timer', async t => {
   const { batches, run } = controlled()
   const call = coalesce(run, { in_flight: 2, max_items: 10 })
   const answer = call('a')
@@ -27,7 +27,7 @@ t.test('an idle caller goes at once, before any timer', async t => {
   t.equal(await answer, 'A')
 })
 
-t.test('callers of the same moment go together, those who come while it works go in the next batch', async t => {
+t.test('coalesce batches calls of one turn, and those made during a run', async t => {
   const { batches, run, sizes } = controlled()
   const call = coalesce(run, { in_flight: 2, max_items: 10 })
   const first = ['a', 'b', 'c'].map(call)
@@ -47,7 +47,7 @@ t.test('callers of the same moment go together, those who come while it works go
   t.strictSame(await Promise.all([...first, ...third]), ['A', 'B', 'C', 'F', 'G'])
 })
 
-t.test('no more are at work than in_flight, no batch is larger than max_items, and the order is kept', async t => {
+t.test('coalesce respects in_flight and max_items and keeps the order', async t => {
   const { batches, run, sizes } = controlled()
   const call = coalesce(run, { in_flight: 2, max_items: 4 })
   const items = letters(11)
@@ -68,7 +68,7 @@ t.test('no more are at work than in_flight, no batch is larger than max_items, a
   )
 })
 
-t.test('a batch weighs no more than max_weight, and what is heavier goes alone', async t => {
+t.test('coalesce limits a batch to max_weight and runs a heavier item alone', async t => {
   const { batches, run } = controlled()
   const call = coalesce(run, { in_flight: 9, max_items: 9, max_weight: 5, weigh: item => item.length })
   const answers = ['aaa', 'bb', 'c', 'dddddddd', 'e', 'ffff', 'g'].map(call)
@@ -81,7 +81,7 @@ t.test('a batch weighs no more than max_weight, and what is heavier goes alone',
   await Promise.all(answers)
 })
 
-t.test('each caller has an outcome of its own', async t => {
+t.test('coalesce gives each caller its own result or error', async t => {
   const { batches, run } = controlled()
   const call = coalesce(run, { in_flight: 1, max_items: 10 })
   const answers = ['a', 'b', 'c'].map(call)
@@ -90,7 +90,7 @@ t.test('each caller has an outcome of its own', async t => {
   shows(t, await Promise.allSettled(answers), [{ value: 'A' }, { reason: { message: 'only b' } }, { value: 'C' }])
 })
 
-t.test('a batch that fails, or answers too few, fails its callers and nobody else', async t => {
+t.test('coalesce rejects only the callers of a batch that fails or returns too few results', async t => {
   const { batches, run } = controlled()
   const call = coalesce(run, { in_flight: 1, max_items: 2 })
   const outcomes = Promise.allSettled(letters(6).map(call))
@@ -105,7 +105,7 @@ t.test('a batch that fails, or answers too few, fails its callers and nobody els
   shows(t, await outcomes, [gone, gone, few, few, { value: 'I4' }, { value: 'I5' }])
 })
 
-t.test('a run that throws before it begins is an error like any other', async t => {
+t.test('coalesce rejects when run throws synchronously', async t => {
   const call = coalesce<string, string>(
     () => {
       throw new Error('at once')
@@ -116,7 +116,7 @@ t.test('a run that throws before it begins is an error like any other', async t 
   await t.rejects(call('b'), { message: 'at once' })
 })
 
-t.test('an error that concerns all is told to those who wait, and later callers try again', async t => {
+t.test('coalesce rejects all waiting callers on an error that concerns all, but not later ones', async t => {
   for (const tell of ['fail', 'finish'] as const) {
     const { batches, run, sizes } = controlled()
     const concerns_all = (error: unknown) => error instanceof RangeError
@@ -135,7 +135,7 @@ t.test('an error that concerns all is told to those who wait, and later callers 
   }
 })
 
-t.test('who is heavy has more patience, and costs those behind it none of theirs', async t => {
+t.test('coalesce lets heavy items wait longer, without delaying the timeout of light ones', async t => {
   const { batches, run } = controlled()
   const late = new Error('late')
   const alive = setInterval(() => {}, 1_000)
@@ -155,10 +155,10 @@ t.test('who is heavy has more patience, and costs those behind it none of theirs
   t.equal(await heavy, 'BB')
 })
 
-t.test('who has waited too long for its turn is refused, and nobody else', async t => {
+t.test('coalesce rejects items that wait too long for their batch', async t => {
   const { batches, run } = controlled()
   const late = new Error('late')
-  const alive = setInterval(() => {}, 1_000) // its own timer would not keep the process
+  const alive = setInterval(() => {}, 1_000) // the timer of coalesce does not keep the process alive
   t.teardown(() => clearInterval(alive))
   const call = coalesce(run, { in_flight: 1, max_items: 1, patience: { ms: 20, error: () => late } })
   const first = call('a')

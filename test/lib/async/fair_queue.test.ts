@@ -1,13 +1,13 @@
 import t from 'tap'
 import { FairQueue } from '#lib/async/fair_queue.ts'
 
-t.test('turns go round among destinations, and within one in order', t => {
+t.test('FairQueue takes from destinations in turn, in order within each', t => {
   const queue = fill(new FairQueue<string>(100, 100), { a: 4, b: 2, c: 1 })
   t.strictSame(takeAll(queue), ['a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3'])
   t.end()
 })
 
-t.test('a destination gets half of the slots at most, and not more than there are', t => {
+t.test('FairQueue gives a destination at most half of the slots', t => {
   const queue = fill(new FairQueue<string>(5), { a: 10, b: 1 })
   t.strictSame(takeAll(queue), ['a0', 'b0', 'a1', 'a2'])
   queue.push('c', 'c0')
@@ -25,7 +25,7 @@ t.test('a destination gets half of the slots at most, and not more than there ar
   t.end()
 })
 
-t.test('one that never frees its slots leaves the others theirs', t => {
+t.test('FairQueue serves other destinations while one never frees its slots', t => {
   const queue = fill(new FairQueue<string>(4), { slow: 1_000, fast: 1_000 })
   const taken = takeAll(queue)
   for (let i = 0; i < 998; i++) {
@@ -37,7 +37,7 @@ t.test('one that never frees its slots leaves the others theirs', t => {
   t.end()
 })
 
-t.test('tells who has many, waiting or active', t => {
+t.test('busy lists destinations by their items, waiting and active', t => {
   const queue = fill(new FairQueue<string>(4), { a: 3, b: 2 })
   t.strictSame(queue.busy(3), ['a'])
   takeAll(queue)
@@ -48,7 +48,7 @@ t.test('tells who has many, waiting or active', t => {
   t.end()
 })
 
-t.test('gives back what waits; what is active can still be freed', t => {
+t.test('clear returns waiting items, and active ones can still be freed', t => {
   const queue = fill(new FairQueue<string>(2), { a: 3, b: 1 })
   t.equal(takeAll(queue).length, 2)
   t.strictSame(queue.clear(), ['a1', 'a2'])
@@ -63,7 +63,7 @@ t.test('gives back what waits; what is active can still be freed', t => {
   t.end()
 })
 
-t.test('what is parked has no slot, but still counts', t => {
+t.test('a parked item has no slot but counts as busy', t => {
   const queue = fill(new FairQueue<string>(2, 2), { a: 4 })
   t.strictSame(takeAll(queue), ['a0', 'a1'])
   queue.park('a')
@@ -79,7 +79,7 @@ t.test('what is parked has no slot, but still counts', t => {
   t.end()
 })
 
-t.test('items of some weight take as many slots, of which a destination has half', t => {
+t.test('FairQueue counts slots by the weight of items', t => {
   const queue = new FairQueue<number>(10, 5, weight => weight)
   for (const weight of [3, 3, 1]) queue.push('a', weight)
   for (const weight of [4, 4, 4]) queue.push('b', weight)
@@ -98,7 +98,7 @@ t.test('items of some weight take as many slots, of which a destination has half
   t.end()
 })
 
-t.test('what is heavier than its share or than all goes alone', t => {
+t.test('FairQueue takes an item heavier than its share or than all slots alone', t => {
   const queue = new FairQueue<number>(10, 5, weight => weight)
   for (const weight of [7, 1]) queue.push('a', weight)
   queue.push('b', 50)
@@ -123,7 +123,7 @@ function takeAll(queue: FairQueue<string>): string[] {
   return items
 }
 
-t.test('with shares that change, what is free is left to the next, and the unproven have half together', t => {
+t.test('FairQueue leaves free slots to later destinations, and half to all unproven ones together', t => {
   const proven = new Set(['a', 'b', 'c'])
   const queue = new FairQueue<string>(12, key => ({ slots: 8, isProven: proven.has(key) }))
   fill(queue, { x: 9, y: 9, z: 9 })
@@ -143,7 +143,7 @@ t.test('with shares that change, what is free is left to the next, and the unpro
   t.end()
 })
 
-t.test('a share of none waits', t => {
+t.test('FairQueue takes nothing for a destination with no slots', t => {
   const shares: Record<string, number> = { a: 1, b: 3 }
   const queue = fill(new FairQueue<string>(12, key => ({ slots: shares[key] ?? 0, isProven: true })), { a: 5, b: 5 })
   t.strictSame(takeAll(queue), ['a0', 'b0', 'b1', 'b2'])
@@ -152,7 +152,7 @@ t.test('a share of none waits', t => {
   t.end()
 })
 
-t.test('what is set aside leaves its slot to others, and counts only where a destination has a limit', t => {
+t.test('setAside frees the slot of an item, which still counts as busy', t => {
   const queue = fill(new FairQueue<string>(4), { a: 4, b: 1 })
   t.same(takeAll(queue), ['a0', 'b0', 'a1'])
   queue.setAside('a')
@@ -174,7 +174,7 @@ t.test('what is set aside leaves its slot to others, and counts only where a des
   t.end()
 })
 
-t.test('later items go only when no other item of any key may go', async t => {
+t.test('FairQueue takes later items only when no other item can be taken', async t => {
   const queue = new FairQueue<string>(4, 2, undefined, item => item.startsWith('later'))
   for (const item of ['later 1', 'a 1', 'later 2', 'a 2', 'a 3']) queue.push('a', item)
   queue.push('b', 'later 3')

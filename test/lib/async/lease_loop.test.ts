@@ -5,7 +5,7 @@ import { createLog } from '#lib/log.ts'
 
 const log = createLog('silent')
 
-/** Work whose claims take a while, each of one item; an item ends when it is given back or given up. */
+/** Work with slow claims of one item each; an item ends when it is given back or given up. */
 class Work extends LeaseLoop<string> {
   readonly calls: string[] = []
   readonly held = Promise.withResolvers<void>()
@@ -53,7 +53,7 @@ class Work extends LeaseLoop<string> {
   }
 }
 
-t.test('offers made during a claim go together into the next', async t => {
+t.test('LeaseLoop combines offers made during a claim into the next claim', async t => {
   const work = new Work()
   const first = work.offer(['a'])
   await sleep(1)
@@ -62,7 +62,7 @@ t.test('offers made during a claim go together into the next', async t => {
   await work.stop()
 })
 
-t.test('a claim for whatever is due takes the place of offers beside it', async t => {
+t.test('LeaseLoop makes one claim for everything due in place of concurrent offers', async t => {
   const work = new Work({ poll_ms: 20 })
   work.claim_ms = 30
   work.start()
@@ -72,7 +72,7 @@ t.test('a claim for whatever is due takes the place of offers beside it', async 
   await work.stop()
 })
 
-t.test('polls and extends leases until the stop, whatever fails', async t => {
+t.test('LeaseLoop polls and extends leases until stopped, despite errors', async t => {
   const work = new Work({ poll_ms: 10, heartbeat_ms: 10 })
   work.error = new Error('Postgres is away')
   await t.rejects(work.offer(['a']), work.error)
@@ -87,7 +87,7 @@ t.test('polls and extends leases until the stop, whatever fails', async t => {
   t.equal(work.calls.length, calls, 'nothing is called after the stop')
 })
 
-t.test('a stop gives back what a claim under way brings, and claims nothing more', async t => {
+t.test('stop gives back the items of a claim in progress and claims no more', async t => {
   const work = new Work()
   const offered = work.offer(['a'])
   await sleep(1)
@@ -96,7 +96,7 @@ t.test('a stop gives back what a claim under way brings, and claims nothing more
   t.strictSame(work.calls, ['claim a', 'claimed', 'give back', 'give up'])
 })
 
-t.test('a stop gives up what has not ended in drain_ms', async t => {
+t.test('stop gives up items that have not ended within drain_ms', async t => {
   const work = new Work({ drain_ms: 50 })
   work.endsWhen = 'given up'
   await work.offer(['a'])
@@ -106,7 +106,7 @@ t.test('a stop gives up what has not ended in drain_ms', async t => {
   t.strictSame(work.calls, ['claim a', 'claimed', 'give back', 'give up'])
 })
 
-t.test('lookIn looks again once, and only after start', async t => {
+t.test('lookIn claims once more, and only after start', async t => {
   const work = new Work()
   work.again_ms = 10
   await work.offer(['a'])

@@ -1,4 +1,4 @@
-/** What no parser should do, in a thread of its own. */
+/** Misbehaves in a worker thread, as no parser should. */
 export default function run(what: 'loop' | 'fill' | 'answer'): string {
   const held: number[][] = []
   while (what === 'loop') held.length = 0

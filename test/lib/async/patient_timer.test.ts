@@ -3,7 +3,7 @@ import t from 'tap'
 import { PatientTimer } from '#lib/async/patient_timer.ts'
 import { standStill } from '#test/support/stand_still.ts'
 
-t.test('a patient timer does not count the time of a standstill', async t => {
+t.test('PatientTimer does not count time when the process stood still', async t => {
   let timeouts = 0
   const expired = Promise.withResolvers<void>()
   new PatientTimer(300, () => {
@@ -17,7 +17,7 @@ t.test('a patient timer does not count the time of a standstill', async t => {
   t.equal(timeouts, 1)
 })
 
-t.test('a patient timer waits at most twice its time', async t => {
+t.test('PatientTimer waits at most twice its time', async t => {
   let timeouts = 0
   new PatientTimer(50, () => timeouts++)
   for (let turns = 0; turns < 4; turns++) {
@@ -28,7 +28,7 @@ t.test('a patient timer waits at most twice its time', async t => {
   t.equal(timeouts, 1)
 })
 
-t.test('a patient timer that is cleared stays silent', async t => {
+t.test('PatientTimer does not fire after clear', async t => {
   let timeouts = 0
   const timer = new PatientTimer(20, () => timeouts++)
   standStill(50)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Semaphore } from '#lib/async/semaphore.ts'
 
-t.test('so many hold it, and others wait in line', async t => {
+t.test('Semaphore admits as many as it has permits, the others in order', async t => {
   const semaphore = new Semaphore(2)
   const order: number[] = []
   const hold = async (number: number) => {
@@ -21,7 +21,7 @@ t.test('so many hold it, and others wait in line', async t => {
   t.strictSame(order, [1, 2, 3, 4, 5])
 })
 
-/** Asks for so many bytes, and tells by its name when it gets them. */
+/** Acquires a number of bytes, and adds the name to `order` when it has them. */
 function asks(budget: Semaphore, order: string[]) {
   return (name: string, bytes: number, signal?: AbortSignal) =>
     budget.acquire(bytes, signal).then(
@@ -32,7 +32,7 @@ function asks(budget: Semaphore, order: string[]) {
 
 const settled = () => new Promise(setImmediate)
 
-t.test('who asks for more than is left waits, and those behind him wait as well', async t => {
+t.test('Semaphore makes later acquirers wait behind a larger one', async t => {
   const budget = new Semaphore(100)
   const order: string[] = []
   const ask = asks(budget, order)
@@ -50,7 +50,7 @@ t.test('who asks for more than is left waits, and those behind him wait as well'
   t.strictSame(order, ['first', 'second', 'large', 'small'])
 })
 
-t.test('more than there is counts as all there is', async t => {
+t.test('Semaphore counts a request beyond its size as its size', async t => {
   const budget = new Semaphore(100)
   await budget.acquire(1_000_000)
   t.equal(budget.free, 0)
@@ -58,7 +58,7 @@ t.test('more than there is counts as all there is', async t => {
   t.equal(budget.free, 100)
 })
 
-t.test('who goes away while he waits holds nothing, and nobody up', async t => {
+t.test('an aborted wait takes no permits and blocks nobody', async t => {
   const budget = new Semaphore(100)
   const order: string[] = []
   const ask = asks(budget, order)
@@ -74,7 +74,7 @@ t.test('who goes away while he waits holds nothing, and nobody up', async t => {
   await t.rejects(budget.acquire(0, gone.signal), { name: 'AbortError' })
 })
 
-t.test('a signal that is aborted later changes nothing', async t => {
+t.test('aborting the signal after acquiring changes nothing', async t => {
   const budget = new Semaphore(100)
   const client = new AbortController()
   await budget.acquire(100, client.signal)
@@ -85,7 +85,7 @@ t.test('a signal that is aborted later changes nothing', async t => {
   t.equal(budget.free, 30)
 })
 
-t.test('more cannot be given back than was taken, nor less than nothing asked for', async t => {
+t.test('Semaphore refuses to release more than was acquired, and to acquire less than zero', async t => {
   const budget = new Semaphore(100)
   t.throws(() => budget.release(1), RangeError)
   await t.rejects(budget.acquire(-1), RangeError)
@@ -93,7 +93,7 @@ t.test('more cannot be given back than was taken, nor less than nothing asked fo
   t.equal(budget.free, 100)
 })
 
-t.test('however many come and go, the budget holds and everybody is served in order', async t => {
+t.test('Semaphore never exceeds its budget and serves everybody in order', async t => {
   const client = fc.record({ bytes: fc.nat({ max: 150 }), turns: fc.nat({ max: 5 }), leaves: fc.boolean() })
   await t.resolves(
     fc.assert(

@@ -4,7 +4,7 @@ import { SharedBudget } from '#lib/async/shared_budget.ts'
 const { signal } = new AbortController()
 const turn = () => new Promise(setImmediate)
 
-/** Asks for permits; the names of those who got them are in `order`. */
+/** Acquires permits; `order` has the names of those who got them. */
 function openBudget(total: number, share: number) {
   const budget = new SharedBudget(total, share)
   const order: string[] = []
@@ -16,7 +16,7 @@ function openBudget(total: number, share: number) {
   return { budget, order, ask }
 }
 
-t.test('SharedBudget gives one account its share at most', async t => {
+t.test('SharedBudget gives one account at most its share', async t => {
   const { order, ask } = openBudget(10, 6)
   const first = await ask('a', 6, 'a1')
   const second = ask('a', 1, 'a2')
@@ -29,7 +29,7 @@ t.test('SharedBudget gives one account its share at most', async t => {
   t.same(order, ['a1', 'b', 'a2'])
 })
 
-t.test('SharedBudget counts more than a share as a share', async t => {
+t.test('SharedBudget reduces a larger request to a share', async t => {
   const { order, ask } = openBudget(10, 6)
   const release = await ask('a', 100)
   await ask('b', 4)
@@ -38,7 +38,7 @@ t.test('SharedBudget counts more than a share as a share', async t => {
   t.same(order, ['a', 'b', 'c'])
 })
 
-t.test('SharedBudget forgets who gives up waiting', async t => {
+t.test('SharedBudget forgets those who stop waiting', async t => {
   const { budget, order, ask } = openBudget(10, 6)
   const releases = [await ask('a', 6), await ask('b', 4)]
   const [own, all] = [new AbortController(), new AbortController()]

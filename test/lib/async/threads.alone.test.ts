@@ -4,7 +4,7 @@ import { Threads } from '#lib/async/threads.ts'
 
 const file = new URL('./mean_thread.ts', import.meta.url)
 
-t.test('a thread in an endless loop is ended, and the next one answers', async t => {
+t.test('Threads ends a thread in an endless loop, and the next run succeeds', async t => {
   const threads = new Threads<string, string>(file, { count: 1, deadline_ms: 1_500, heap_mb: 64 })
   const lag = monitorEventLoopDelay({ resolution: 10 })
   lag.enable()
@@ -15,7 +15,7 @@ t.test('a thread in an endless loop is ended, and the next one answers', async t
   t.ok(lag.max < 250e6, `the main thread went on: ${lag.max / 1e6} ms`)
 })
 
-t.test('a thread that fills its memory is ended, and no other with it', async t => {
+t.test('Threads ends a thread that runs out of memory, and no other', async t => {
   const threads = new Threads<string, string>(file, { count: 2, deadline_ms: 20_000, heap_mb: 64 })
   const runs = [threads.run('fill', []), ...Array.from({ length: 5 }, () => threads.run('answer', []))]
   const [ended, ...answers] = await Promise.allSettled(runs)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { type WriteBehindOptions, writeBehind } from '#lib/async/write_behind.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 
-/** Writes to an array, or fails while `fault` is set. */
+/** Writes to an array; fails while `fault` is set. */
 function open(options: Partial<WriteBehindOptions<string>> = {}) {
   const written: string[][] = []
   const failures: unknown[] = []
@@ -26,7 +26,7 @@ function open(options: Partial<WriteBehindOptions<string>> = {}) {
   return { items, written, failures, dropped, state }
 }
 
-t.test('items are written in batches, in their order, and those that come meanwhile as well', async t => {
+t.test('writeBehind writes items in order, including those added during a write', async t => {
   const { items, written } = open()
   for (const item of 'abcd') items.add(item)
   t.strictSame(written, [], 'nobody waits')
@@ -37,7 +37,7 @@ t.test('items are written in batches, in their order, and those that come meanwh
   t.strictSame(written.flat().join(''), 'abcde')
 })
 
-t.test('a full batch is written at once', async t => {
+t.test('writeBehind writes a full batch at once', async t => {
   const { items, written } = open({ interval_ms: 60_000 })
   for (const item of 'ab') items.add(item)
   await sleep(20)
@@ -51,7 +51,7 @@ t.test('a full batch is written at once', async t => {
   await items.stop()
 })
 
-t.test('an item that came while others were written does not wait for the interval again', async t => {
+t.test('an item added during a write does not wait for another interval', async t => {
   const interval_ms = 1_000
   const written: string[][] = []
   const first = Promise.withResolvers<void>()
@@ -78,7 +78,7 @@ t.test('an item that came while others were written does not wait for the interv
   await items.stop()
 })
 
-t.test('a full batch waits after a failure', async t => {
+t.test('writeBehind delays even a full batch after a failure', async t => {
   const { items, written, failures, state } = open({ interval_ms: 50 })
   state.fault = new Error('away')
   for (const item of 'abc') items.add(item)
@@ -91,14 +91,14 @@ t.test('a full batch waits after a failure', async t => {
   t.strictSame(written.flat().join(''), 'abcdef')
 })
 
-t.test('a batch has its weight at most, and a heavier item goes alone', async t => {
+t.test('writeBehind limits a batch to max_weight and writes a heavier item alone', async t => {
   const { items, written } = open({ max_weight: 4 })
   for (const item of ['aa', 'bb', 'c', 'dddddd', 'e']) items.add(item)
   await items.stop()
   t.strictSame(written, [['aa', 'bb'], ['c'], ['dddddd'], ['e']])
 })
 
-t.test('a stop writes all that waits, also what is being written, and takes no more', async t => {
+t.test('stop writes all waiting items and accepts no more', async t => {
   const { items, written, dropped } = open()
   for (const item of 'abcdefgh') items.add(item)
   await waitUntil(() => written.length > 0, 'a batch is written')
@@ -110,7 +110,7 @@ t.test('a stop writes all that waits, also what is being written, and takes no m
   t.strictSame(dropped, [])
 })
 
-t.test('what cannot be written is kept up to a limit, and written later; what was dropped is told once', async t => {
+t.test('writeBehind keeps up to max_waiting items while writes fail, and reports how many it dropped', async t => {
   const { items, written, failures, dropped, state } = open({ max_waiting: 4, max_items: 10 })
   const fault = new Error('away')
   state.fault = fault
@@ -128,7 +128,7 @@ t.test('what cannot be written is kept up to a limit, and written later; what wa
   t.strictSame(dropped, [2], 'there is room again')
 })
 
-t.test('a stop that cannot write gives up and tells how many it were', async t => {
+t.test('stop reports how many items it could not write', async t => {
   const { items, dropped, state } = open()
   state.fault = new Error('away')
   for (const item of 'ab') items.add(item)

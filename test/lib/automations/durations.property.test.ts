@@ -25,7 +25,7 @@ t.test('a duration is the sum of its parts', async t => {
   )
 })
 
-t.test('other texts are no durations', async t => {
+t.test('other texts are not durations', async t => {
   const texts = [
     '',
     'soon',

@@ -27,7 +27,7 @@ function build(steps: Step[], connections: Connection[]): Graph | string {
   }
 }
 
-/** Any steps after a trigger, and connections that fit them: a graph but for loops and steps that nothing leads to. */
+/** Steps after a trigger and connections that fit them: a graph, except that it may have loops and unreachable steps. */
 const fitting = fc
   .array(fc.constantFrom<Type>('delay', 'wait_for_event', 'condition', 'contact_delete'), { maxLength: 8 })
   .chain(others => {
@@ -43,7 +43,7 @@ const fitting = fc
     })
   })
 
-/** By the closure of the relation "leads to" (Warshall), not by walking. */
+/** The transitive closure of "leads to" (Warshall), found without walking the graph. */
 function closure({ steps, connections }: { steps: Step[]; connections: Connection[] }): boolean[][] {
   const at = new Map(steps.map(({ key }, n) => [key, n]))
   const leads = steps.map(() => steps.map(() => false))
@@ -54,7 +54,7 @@ function closure({ steps, connections }: { steps: Step[]; connections: Connectio
   return leads
 }
 
-t.test('a graph is taken just if all is reached and nothing leads back', async t => {
+t.test('a graph is accepted if and only if all steps are reachable and none loops', async t => {
   const seen = { taken: 0, loop: 0, missed: 0 }
   fc.assert(
     fc.property(fitting, given => {
@@ -72,7 +72,7 @@ t.test('a graph is taken just if all is reached and nothing leads back', async t
   for (const [found, count] of Object.entries(seen)) t.ok(count > 50, `${found}: ${count}`)
 })
 
-t.test('connections of a graph are those it was built of', async () => {
+t.test('listConnections returns the connections a graph was built from', async () => {
   const inOrder = (connections: Connection[]) =>
     connections.map(one => JSON.stringify(one, ['from', 'to', 'type'])).sort()
   fc.assert(
@@ -86,7 +86,7 @@ t.test('connections of a graph are those it was built of', async () => {
   )
 })
 
-t.test('any steps and connections are taken or refused by name', async () => {
+t.test('any steps and connections are accepted or refused with a named step', async () => {
   const step = fc.record({ type: fc.constantFrom(...types), n: fc.nat(5) }).map(({ type, n }) => stepOf(type, n))
   const key = fc.oneof({ weight: 9, arbitrary: fc.nat(5).map(n => `s${n}`) }, { weight: 1, arbitrary: fc.string() })
   const type = fc.constantFrom<ConnectionType>(
@@ -114,7 +114,7 @@ t.test('any steps and connections are taken or refused by name', async () => {
   )
 })
 
-t.test('each fault of a graph is named', async t => {
+t.test('each fault of a graph has its message', async t => {
   const [trigger, delay, condition] = [stepOf('trigger', 0), stepOf('delay', 1), stepOf('condition', 2)]
   const to = (from: string, to: string, type: ConnectionType = 'default') => ({ from, to, type })
   const faults: [Step[], Connection[], RegExp][] = [

@@ -14,7 +14,7 @@ const messageOf = (type: string, config: unknown, key: unknown = 'a') => {
   }
 }
 
-t.test('configurations have their defaults filled in', async t => {
+t.test('step configurations get their defaults', async t => {
   const nothing = {
     template: null,
     from: null,
@@ -81,7 +81,7 @@ t.test('configurations have their defaults filled in', async t => {
   for (const [type, given, config] of cases) t.strictSame(configOf(type, given), config, type)
 })
 
-t.test('other names of types are taken', async t => {
+t.test('step types have aliases', async t => {
   const aliases = [
     ['wait', { duration: '1 hour' }, 'delay'],
     ['branch', { type: 'rule', field: 'contact.email', operator: 'exists' }, 'condition'],
@@ -90,7 +90,7 @@ t.test('other names of types are taken', async t => {
   for (const [alias, config, type] of aliases) t.equal(parse(NewStep, { key: 'a', type: alias, config }).type, type)
 })
 
-t.test('a refusal names the step', async t => {
+t.test('errors name the step and the field', async t => {
   const COMPARED = 'Step `a`: `config.value` must be a number, an ISO 8601 date or a timestamp with an offset.'
   const rule = { type: 'rule', field: 'contact.email', operator: 'exists' }
   const deep = (depth: number): unknown => (depth === 0 ? rule : { type: 'and', rules: [deep(depth - 1)] })
@@ -156,7 +156,7 @@ t.test('a refusal names the step', async t => {
   )
 })
 
-t.test('fields of a rule are found', async t => {
+t.test('fieldsOf lists the fields of rules', async t => {
   const rule = (field: string) => ({ type: 'rule', field: readField(field), operator: 'exists' })
   const given = { type: 'and', rules: [rule('event.a.b'), { type: 'or', rules: [rule('properties.plan')] }] }
   const fields = fieldsOf(given as Parameters<typeof fieldsOf>[0])

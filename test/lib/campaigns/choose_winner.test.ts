@@ -14,7 +14,7 @@ t.test('the highest rate wins, by opens or by clicks', async t => {
   t.equal(chooseWinner(variants, 'click_rate').winner, 0)
 })
 
-t.test('equal variants, and those without data, leave it to the first, which is a guess', async t => {
+t.test('the first variant wins without significance when variants are equal or have no data', async t => {
   for (const variants of [
     [opened(0, 0), opened(0, 0), opened(0, 0)],
     [opened(5, 10), opened(50, 100)],
@@ -30,7 +30,7 @@ t.test('equal variants, and those without data, leave it to the first, which is 
 })
 
 t.test('the confidence is that of the two-proportion z-test', async t => {
-  // Computed with the error function of Python.
+  // Computed with Python's math.erf.
   for (const [best, second, confidence, significant] of [
     [opened(250, 1_000), opened(200, 1_000), 0.993, true],
     [opened(210, 1_000), opened(200, 1_000), 0.42, false],

@@ -14,12 +14,12 @@ const write = (source: string) => writeFallbacks(source, fallbacks, new Set(['se
 
 const rendered = (source: string) => atOnce(render(source, 'html', key => (key === 'known' ? 'yes' : undefined)))
 
-t.test('a placeholder without a fallback gets that of its variable', async t => {
+t.test('a placeholder without a fallback gets the fallback of its variable', async t => {
   t.equal(write('a {{plan}} {{{ plan }}} z'), 'a {{plan|"free"}} {{{plan|"free"}}} z')
   t.equal(rendered(write('{{{said}}} {{plan}}')), 'a "b" \'c\' & <d> free')
 })
 
-t.test('a fallback of a variable comes before that of a placeholder, and after that of a property', async t => {
+t.test('the fallback of a variable beats that of a placeholder, and yields to that of a property', async t => {
   t.equal(write('{{plan|mine}} {{seats|1}} {{seats}}'), '{{plan|"free"}} {{seats|"5"}} {{seats}}')
 })
 

@@ -18,12 +18,12 @@ t.test('html without text gets a text part, and an empty text means none', async
   t.strictSame(make({ html: '', text: 'Own' }), { html: '', text: 'Own' })
 })
 
-t.test('a source without values is sent as it is', async t => {
+t.test('a source is sent unchanged when there are no values', async t => {
   t.strictSame(make({ html: '<p>{{name}}' }), { html: '<p>{{name}}', text: '{{name}}' })
   t.strictSame(make({ html: '<p>{{name|you}}' }, {}), { html: '<p>you', text: 'you' })
 })
 
-t.test('a derived text part has the values unescaped, and the html escaped', async t => {
+t.test('values are escaped in html and not in the derived text part', async t => {
   const html = '<a href="{{url}}">Hi {{name}}</a>'
   t.strictSame(make({ html }, { url: 'https://a.b', name: 'A & B' }), {
     html: '<a href="https://a.b">Hi A &amp; B</a>',
@@ -31,11 +31,11 @@ t.test('a derived text part has the values unescaped, and the html escaped', asy
   })
 })
 
-t.test('the text part follows a value that is HTML', async t => {
+t.test('the derived text part contains the text of HTML values', async t => {
   t.strictSame(make({ html: '<p>{{{body}}}' }, { body: '<b>a</b><br>b' }), { html: '<p><b>a</b><br>b', text: 'a\nb' })
 })
 
-t.test('braces that tags or entities keep apart make no placeholder of the text', async t => {
+t.test('braces that tags or entities separate form no placeholder in the text', async t => {
   for (const html of ['{<b>{</b>name}}{{x}}', '&#123;&#123;name}}{{x}}', '\u{F0000}{{x}}']) {
     const { text } = make({ html }, { x: 'X' })
     t.equal(text, deriveText(html.replace('{{x}}', 'X')), html)
@@ -58,7 +58,7 @@ const part = fc.constantFrom(
 )
 const value = fc.stringMatching(/^[a-z&<>"'é]{1,8}$/)
 
-t.test('a derived text part is the text of the rendered html', async t => {
+t.test('the derived text part equals the text of the rendered html', async t => {
   const values = fc.record({ a: value, b: value, c: value })
   const sources = fc.array(part, { maxLength: 20 }).map(parts => parts.join(''))
   fc.assert(
@@ -70,13 +70,13 @@ t.test('a derived text part is the text of the rendered html', async t => {
   )
 })
 
-/** The parts of mail with links of its recipient. */
+/** The parts of an email with the links of its recipient. */
 const makePersonal = (source: Partial<Source>, links: Links, values: Values = null) =>
   renderCompiled(compileContent({ html: null, text: null, ...source }, fillingOf(values, links)), values, links)
 
 const LINKS = { unsubscribe_url: 'https://a.b/u/x' }
 
-t.test('links of the recipient are put in, and of mail without values nothing else', async t => {
+t.test('links of the recipient are filled in even when the email has no values', async t => {
   const html = '<a href="{{{RESEND_UNSUBSCRIBE_URL}}}">Out</a> {{ unsubscribe_url | none }} {{name}} {{{x|y}}}'
   t.strictSame(makePersonal({ html }, LINKS), {
     html: '<a href="https://a.b/u/x">Out</a> https://a.b/u/x {{name}} {{{x|y}}}',
@@ -88,13 +88,13 @@ t.test('links of the recipient are put in, and of mail without values nothing el
   t.throws(() => makePersonal({ text }, LINKS, {}), { message: 'Missing value for the variable `name`.' })
 })
 
-t.test('mail without values may be full of other braces', async t => {
+t.test('an email without values may contain many other placeholders', async t => {
   const text = '{{name}}'.repeat(30_000)
   t.strictSame(makePersonal({ text }, LINKS), { html: null, text })
   t.strictSame(makePersonal({ html: text }, LINKS), { html: text, text })
 })
 
-t.test('mail without values may be longer than what is rendered', async t => {
+t.test('an email without values may exceed the length limit of rendering', async t => {
   const html = `<p>UNSUBSCRIBE_URL ${'x'.repeat(5_100_000)}`
   t.equal(makePersonal({ html, text: '' }, LINKS).html, html)
   t.throws(() => makePersonal({ html: `${html}{{UNSUBSCRIBE_URL}}`, text: '' }, LINKS), {
@@ -102,14 +102,14 @@ t.test('mail without values may be longer than what is rendered', async t => {
   })
 })
 
-t.test('links stay as they are written where there is no recipient', async t => {
+t.test('link placeholders stay as written when there is no recipient', async t => {
   const html = '<a href="{{UNSUBSCRIBE_URL}}">Out</a> {{name|you}}'
   const text = 'Out <{{UNSUBSCRIBE_URL}}> you'
   t.strictSame(makePersonal({ html }, 'as_written', {}), { html: html.replace('{{name|you}}', 'you'), text })
   t.strictSame(makePersonal({ html }, 'as_written'), { html, text: text.replace('you', '{{name|you}}') })
 })
 
-t.test('long contents are the same from a thread', async t => {
+t.test('long contents are compiled in a thread with the same result', async t => {
   const html = `<p>${'{{a}} and <b>{{{b}}}</b> '.repeat(4_000)}`
   const values = { a: '<x>', b: '<i>y</i>' }
   const filling = fillingOf(values, null)

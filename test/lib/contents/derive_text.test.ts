@@ -32,7 +32,7 @@ const cases: Record<string, [html: string, text: string]> = {
 }
 
 for (const [name, [html, text]] of Object.entries(cases)) {
-  t.test(`the text of ${name}`, async t => t.equal(deriveText(html), text))
+  t.test(`deriveText: ${name}`, async t => t.equal(deriveText(html), text))
 }
 
 const element = fc.constantFrom(...'p div b i span h1 ul ol li td tr table blockquote a center em strong'.split(' '))
@@ -44,10 +44,10 @@ const piece = fc.oneof(
   fc.constantFrom('<br>', '<hr>', '<!-- c -->', '<a href="https://x.y/z">', '<img alt="pic">'),
 )
 
-/** The words that a reader sees, in order, without what either puts around them. */
+/** The words a reader sees, in order, without what the two libraries put around them. */
 const words = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}&]+|<(?!https)/gu) ?? []
 
-t.test('the words are those that another library finds, in any nesting', async t => {
+t.test('deriveText finds the same words as another library, whatever the nesting', async t => {
   const options = {
     wordwrap: false as const,
     selectors: [
@@ -68,7 +68,7 @@ t.test('the words are those that another library finds, in any nesting', async t
   )
 })
 
-t.test('hostile HTML takes time in proportion to its length', async t => {
+t.test('deriveText takes linear time for hostile HTML', async t => {
   const hostile = (n: number) => [
     '<div>'.repeat(n),
     '<b>'.repeat(n) + '</i>'.repeat(n),

@@ -28,7 +28,7 @@ const part = fc.constantFrom(
 )
 const html = fc.array(part, { minLength: 1, maxLength: 12 }).map(parts => parts.join(''))
 
-t.test('html with a poll at its end is the source but for the block', async t => {
+t.test('insertPoll only adds its block to html', async t => {
   fc.assert(
     fc.property(html, source => {
       const inserted = insertPoll({ html: source, text: source }, form)
@@ -41,7 +41,7 @@ t.test('html with a poll at its end is the source but for the block', async t =>
   )
 })
 
-t.test('html without a poll has the same bytes, whether or not links of polls are known', async t => {
+t.test('html without a poll stays the same, with poll links and without', async t => {
   const slot = fc.constantFrom('{{poll}}', '{{poll|x}}', '{{unsubscribe_url}}', '<a href="{{{UNSUBSCRIBE_URL}}}">')
   const source = fc.array(fc.oneof(part, slot), { minLength: 1, maxLength: 12 }).map(parts => parts.join(''))
   fc.assert(
@@ -54,7 +54,7 @@ t.test('html without a poll has the same bytes, whether or not links of polls ar
   )
 })
 
-t.test('links of a poll are put in for a recipient, and stay without a poll or a recipient', async t => {
+t.test('poll links are filled in only when there is a poll and a recipient', async t => {
   const source = insertPoll({ html: '<p>{{poll}}</p>', text: null }, form)
   const content = compileContent(source, FILLING)
   const { html, text } = renderCompiled(content, {}, LINKS)

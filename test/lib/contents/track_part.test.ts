@@ -71,7 +71,7 @@ const sources = fc
   .map(list => list.join(''))
 const value = fc.oneof(fc.stringMatching(/^[a-z&<>"'é ]{0,8}$/), hostile)
 
-t.test('html without its tracked links and pixel is the source, byte for byte', async t => {
+t.test('tracking only changes links and adds the pixel, byte for byte', async t => {
   fc.assert(
     fc.property(sources, html => {
       const filling = { has_values: false, is_personal: false }
@@ -84,7 +84,7 @@ t.test('html without its tracked links and pixel is the source, byte for byte', 
   )
 })
 
-t.test('html with values is the same with tracking, but for the links and the pixel', async t => {
+t.test('rendered html with tracking differs only in links and the pixel', async t => {
   const values = fc.record({ a: value, b: value, c: value })
   fc.assert(
     fc.property(sources, values, (html, values) => {
@@ -96,8 +96,8 @@ t.test('html with values is the same with tracking, but for the links and the pi
 })
 
 /**
- * The links that a parser finds in html, in their order, without what a browser reads over (WHATWG URL 4.4). Braces in a host
- * wait for a value of somebody else.
+ * The links that a parser finds in html, in order, without the characters that browsers ignore (WHATWG URL 4.4). Braces in
+ * a host are placeholders of somebody else.
  */
 function linksIn(html: string): string[] {
   const elements = DomUtils.getElementsByTagName(name => name === 'a' || name === 'area', parseDocument(html))
@@ -108,7 +108,7 @@ function linksIn(html: string): string[] {
   )
 }
 
-t.test('the tracked links are those that a parser finds, in any html', async t => {
+t.test('the tracked links are those that a parser finds', async t => {
   const plain = sources.filter(html => !html.includes('{{'))
   fc.assert(
     fc.property(plain, html => t.strictSame({ html, urls: urlsOf(html) }, { html, urls: linksIn(html) })),
@@ -116,7 +116,7 @@ t.test('the tracked links are those that a parser finds, in any html', async t =
   )
 })
 
-t.test('links of the web are tracked in the order of the html, and all have the recipient', async t => {
+t.test('web links are tracked in order, each with its recipient', async t => {
   const html = '<a href="https://a.b/?x=1&amp;y=2">1</a><area href=http://c.d><A\nHREF = \' https://e.f/\n#g \'>2</a>'
   const { tracked, urls } = track(html)
   t.strictSame(
@@ -145,10 +145,10 @@ const UNTRACKED = {
   'a URL with braces in its host': '<a href="https://{{host}}/"><a href="https://a.{{b}}">',
 }
 for (const [name, html] of Object.entries(UNTRACKED)) {
-  t.test(`a link is left as it is: ${name}`, async t => t.strictSame(urlsOf(html), []))
+  t.test(`a link is not tracked: ${name}`, async t => t.strictSame(urlsOf(html), []))
 }
 
-t.test('a link with values leads where they say, and its scheme and host are fixed', async t => {
+t.test('a link with values leads to the rendered URL, with a fixed scheme and host', async t => {
   const values = { a: 'x y&z', b: 'p/q?r', c: '"><b>', host: 'evil.com', u: 'https://evil.com' }
   const of = (href: string) => urlsOf(`<a href="${href}">`, values)[0]
   t.equal(of('https://a.b/?q={{a}}&amp;r=1'), 'https://a.b/?q=x y&z&r=1')
@@ -168,14 +168,14 @@ t.test('a link with values leads where they say, and its scheme and host are fix
   t.equal(of(`https://a.b/${'x'.repeat(1_990)}{{a}}`), undefined, 'too long with its value')
 })
 
-t.test('only what is asked for is tracked', async t => {
+t.test('only the requested kind of tracking is applied', async t => {
   const html = '<body><a href="https://a.b">x</a></body>'
   t.equal(track(html, { tracking: { opens: true, clicks: false } }).tracked.replace(PIXEL, ''), html)
   const clicks = track(html, { tracking: { opens: false, clicks: true } }).tracked
   t.equal(clicks.replace(LINK, 'https://a.b'), html)
 })
 
-t.test('the pixel stands before the end of the body, or of the html', async t => {
+t.test('the pixel stands before </body>, or at the end of the html', async t => {
   const where = (html: string) => track(html).tracked.replace(PIXEL, '[pixel]').replace(LINK, 'link')
   t.equal(where('<body>a</body></html>'), '<body>a[pixel]</body></html>')
   t.equal(where('a</BODY\n>b<a href=http://x>'), 'a[pixel]</BODY\n>b<a href=link>')
@@ -183,7 +183,7 @@ t.test('the pixel stands before the end of the body, or of the html', async t =>
   t.equal(where('<p>a'), '<p>a[pixel]')
 })
 
-t.test('links beyond the limit are left, and the size of what is added is known', async t => {
+t.test('links beyond the limit are not tracked, and the added size is known', async t => {
   const html = '<a href=http://x>'.repeat(MAX_TRACKED_LINKS + 5)
   const { tracked, urls, restored } = track(html)
   t.equal(urls.length, MAX_TRACKED_LINKS)
@@ -196,7 +196,7 @@ t.test('links beyond the limit are left, and the size of what is added is known'
   t.ok(tracked.length < html.length + sizeOfTracking(html.length, ORIGIN))
 })
 
-t.test('shared links are signed anew with another key', async (t: Test) => {
+t.test('SharedLinks signs links once per key', async (t: Test) => {
   const shared = new SharedLinks()
   const link = { link: 0, url: 'https://a.b', written: 'https://a.b', is_shared: true }
   const first = shared.tokenOf(link, by.source_id, keys)

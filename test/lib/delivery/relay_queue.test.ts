@@ -10,7 +10,7 @@ type Held = { relay: Relay; destination: string }
 
 const open = (name: string, stall: number): Relay => ({ name, places: new RelayPlaces(CONNECTIONS, stall) })
 
-t.test('the first relay has all messages until it is stalled', async t => {
+t.test('RelayQueue uses the first relay until it stalls', async t => {
   const relays = [open('first', 50), open('second', 50)]
   const queue = new RelayQueue<Relay>()
   const names: (string | undefined)[] = []
@@ -21,7 +21,7 @@ t.test('the first relay has all messages until it is stalled', async t => {
   t.same(names, ['first', 'first', 'first', 'first', 'second', 'second', 'second'])
 })
 
-t.test('who waits gets the next place, and a stop ends the wait', async t => {
+t.test('RelayQueue gives a free place to the first in line, and abort ends the wait', async t => {
   const relay = open('only', 60_000)
   const queue = new RelayQueue<Relay>()
   for (const destination of ['a', 'a', 'b', 'b']) await queue.take([relay], destination, never)
@@ -34,12 +34,12 @@ t.test('who waits gets the next place, and a stop ends the wait', async t => {
   t.equal(await queue.take([relay], 'e', stopping.signal), null)
 })
 
-t.test('no relay has more than its connections, and nobody waits beside a free one', async t => {
+t.test('RelayQueue never exceeds the connections of a relay or waits beside a free one', async t => {
   const destination = fc.constantFrom('a', 'b', 'c')
   const step = fc.oneof(fc.record({ take: destination }), fc.record({ free: fc.nat(50) }))
   const holds = fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.boolean(), async (steps, isStalled) => {
-      // Stalled at once, or never.
+      // The first relay is stalled from the start, or never.
       const relays = [open('first', isStalled ? -1 : 60_000), open('second', isStalled ? -1 : 60_000)]
       const queue = new RelayQueue<Relay>()
       const stopping = new AbortController()

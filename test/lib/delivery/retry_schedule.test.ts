@@ -1,12 +1,12 @@
 import t from 'tap'
 import { patientDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
 
-t.test('the wait grows from a minute to four hours and stays there', async t => {
+t.test('retryDelay grows from one minute to four hours', async t => {
   const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 20].map(attempt => retryDelay(attempt, () => 0.5) / 60)
   t.strictSame(minutes, [1, 5, 10, 30, 60, 120, 240, 240, 240])
 })
 
-t.test('each wait is spread by a fifth to either side', async t => {
+t.test('retryDelay varies by a fifth in both directions', async t => {
   t.equal(
     retryDelay(2, () => 0),
     240,
@@ -20,14 +20,14 @@ t.test('each wait is spread by a fifth to either side', async t => {
   t.ok(Math.max(...delays) <= 1.2 * 14_400 && Math.max(...delays) > 1.15 * 14_400)
 })
 
-t.test('a few attempts remain possible before it is given up', async t => {
+t.test('retryDelay makes 24 attempts in 72 hours', async t => {
   let hours = 0 // until give_up_after() of sql/delivery
   let attempts = 0
   while (hours < 72) hours += retryDelay(++attempts, () => 0.5) / 3600
   t.equal(attempts, 24)
 })
 
-t.test('a time that the server names is waited for, and a little longer, six times', async t => {
+t.test('patientDelay waits slightly longer than the server asks, six times', async t => {
   t.strictSame(
     [0, 1].map(random => patientDelay(1, 300, () => random)),
     [301, 331],

@@ -6,7 +6,7 @@ import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
 import { parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
 import { namedDelays, realReplies } from '#test/support/smtp/smtp_replies.ts'
 
-t.test('a reply is taken apart, however it is written', async t => {
+t.test('parseReply splits a reply into code, status and text, in any form', async t => {
   const replies: [string, number, string | null, string][] = [
     ['250 2.0.0 OK queued as 1a2b', 250, '2.0.0', 'OK queued as 1a2b'],
     ['550 No such user', 550, null, 'No such user'],
@@ -36,7 +36,7 @@ t.test('a reply is taken apart, however it is written', async t => {
   for (const [reply, code, enhanced, text] of replies) t.strictSame(parseReply(reply), { code, enhanced, text })
 })
 
-t.test('what it says can be shown and stored, whatever it was', async t => {
+t.test('the text of a reply is always safe to show and store', async t => {
   t.equal(parseReply(`550 5.1.1 ${'a'.repeat(5_000_000)}`).text.length, 1000)
   const safe = (text: string) => /^[ -~]{0,1000}$/.test(parseReply(text).text)
   t.doesNotThrow(() => fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), safe)))
@@ -54,7 +54,7 @@ t.test('what it says can be shown and stored, whatever it was', async t => {
 
 const judge = (stage: Stage, reply: string) => Object.values(classifyReply({ ...parseReply(reply), stage })).join(' ')
 
-t.test('a recipient bounces when it is the recipient that is refused for good', async t => {
+t.test('a permanent rejection of the recipient is a bounce', async t => {
   for (const reply of [
     '550 no',
     '550 5.1.1 no',
@@ -73,7 +73,7 @@ t.test('a recipient bounces when it is the recipient that is refused for good', 
   }
 })
 
-t.test('a refusal of us or of the message fails the mail and suppresses nobody', async t => {
+t.test('a rejection of the sender or the message fails the email and suppresses nobody', async t => {
   const verdicts: [Stage, string, string][] = [
     ['rcpt', '550 5.7.1 blocked', 'policy'],
     ['rcpt', '550 #5.7.1 blocked', 'policy'],
@@ -101,7 +101,7 @@ t.test('a refusal of us or of the message fails the mail and suppresses nobody',
   for (const [stage, reply, reason] of verdicts) t.equal(judge(stage, reply), `failed ${reason}`, `${stage} ${reply}`)
 })
 
-t.test('a refusal before MAIL, or for want of a login or TLS, is ours to fix', async t => {
+t.test('a rejection before MAIL, or for lack of a login or TLS, counts as our fault', async t => {
   for (const reply of ['554 5.7.1 no service', '550 5.1.1 x', '502 no', '535 5.7.8 bad credentials']) {
     t.equal(judge('connect', reply), 'deferred infrastructure', reply)
   }
@@ -110,7 +110,7 @@ t.test('a refusal before MAIL, or for want of a login or TLS, is ours to fix', a
   t.equal(judge('rcpt', '530 5.7.0 Authentication required'), 'deferred infrastructure')
 })
 
-t.test('what is not a refusal for good is tried again', async t => {
+t.test('any reply that is not a permanent rejection is retried', async t => {
   for (const stage of ['connect', 'mail', 'rcpt', 'data', 'dot'] as const) {
     for (const reply of ['421 bye', '450 4.2.0 greylisted', '452 4.2.2 full', '451 5.7.1 later', '499 x']) {
       t.equal(judge(stage, reply), 'deferred transient', `${stage} ${reply}`)
@@ -121,7 +121,7 @@ t.test('what is not a refusal for good is tried again', async t => {
   }
 })
 
-t.test('replies of real servers are understood: what becomes of the mail, and what the sender is told', async t => {
+t.test('replies of real servers get the right outcome and bounce type', async t => {
   t.ok(realReplies.length >= 100)
   for (const [stage, reply, verdict, bounce] of realReplies) {
     const judged = judgeReply(reply, stage)
@@ -131,7 +131,7 @@ t.test('replies of real servers are understood: what becomes of the mail, and wh
   }
 })
 
-t.test('a server that names a time is believed within bounds', async t => {
+t.test('namedDelay reads the delay a server asks for, within bounds', async t => {
   for (const [text, seconds] of namedDelays) {
     t.equal(namedDelay(text), seconds, text)
     t.equal(judgeReply(text, 'rcpt').retry_after, seconds ?? undefined)
@@ -139,7 +139,7 @@ t.test('a server that names a time is believed within bounds', async t => {
   t.equal(judgeReply('550 try again in 300 seconds', 'rcpt').retry_after, undefined, 'what is final is not tried again')
 })
 
-t.test('no reply takes long to read', async t => {
+t.test('judgeReply takes little time for hostile replies', async t => {
   const start = performance.now()
   for (const word of ['mailbox ', 'exceed', 'sender domain ', 'try again ', 'the message size', 'user', '1:']) {
     judgeReply(`450 ${word.repeat(400)}`, 'rcpt')

@@ -31,7 +31,7 @@ const IPV4 = '203.0.113.5'
 const IPV6 = '2001:db8::5'
 const POINTER = '5.113.0.203.in-addr.arpa'
 
-t.test('HELO_NAME and the address of this host lead to each other', async t => {
+t.test('HELO_NAME must resolve to the address of this host, and back', async t => {
   const zone: Zone = { [NAME]: { A: [IPV4] }, [POINTER]: { PTR: [NAME] } }
   const site = await openSite(t, zone)
   shows(t, await checkHeloName(site), [
@@ -67,14 +67,14 @@ t.test('HELO_NAME and the address of this host lead to each other', async t => {
   }
 })
 
-t.test('the name of an address is asked of DNS, whatever /etc/hosts says', async t => {
+t.test('reverse lookups ask DNS and ignore /etc/hosts', async t => {
   const { dns } = await openSite(t, { '1.0.0.127.in-addr.arpa': 'missing' })
   t.strictSame(await dns.names('127.0.0.1'), { outcome: 'none', exists: false })
   t.equal(reverseName('2001:db8::5'), `5.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.ip6.arpa`)
   t.equal(reverseName('::ffff:203.0.113.5'), POINTER)
 })
 
-t.test('public addresses are those given, or of the interfaces, or else those that the name leads to', async t => {
+t.test('findAddresses prefers given addresses, then interfaces, then those of the name', async t => {
   const [first, second, third] = ['93.184.216.34', '2a00:1450::5', '2a00:1450::6'] as const
   const { dns } = await openSite(t, { [NAME]: { A: [first, '10.0.0.1'], AAAA: [second] } })
   t.strictSame(await findAddresses(['198.51.100.7'], NAME, dns, [third]), ['198.51.100.7'])
@@ -83,7 +83,7 @@ t.test('public addresses are those given, or of the interfaces, or else those th
   t.strictSame(await findAddresses([], 'vm', dns, ['127.0.0.1']), [])
 })
 
-t.test('blocklists are asked by IPv4 and IPv6, and a refusal is no listing', async t => {
+t.test('blocklists are checked for IPv4 and IPv6, and a refused query is no listing', async t => {
   const labels = '5.113.0.203'
   const zen6 = `${reverseName('2a00:1450::5').replace('.ip6.arpa', '')}.zen.spamhaus.org`
   const zone: Zone = {
@@ -111,7 +111,7 @@ t.test('blocklists are asked by IPv4 and IPv6, and a refusal is no listing', asy
   shows(t, await checkBlocklists({ ...site, addresses: [] }), [{ level: 'unknown', fix: /--address/ }])
 })
 
-t.test('SERVER_DOMAIN allows this host, and the names below it lead somewhere', async t => {
+t.test('SERVER_DOMAIN must allow this host, and its subdomains must resolve', async t => {
   const zone: Zone = {
     [NAME]: { TXT: ['v=spf1 include:spf.acme.com ~all'] },
     'spf.acme.com': { TXT: ['v=spf1 a:out.acme.com -all'] },
@@ -150,7 +150,7 @@ t.test('SERVER_DOMAIN allows this host, and the names below it lead somewhere', 
   t.match((await checkServerDomain({ ...site, transports: [] }))[0], { level: 'warning', finding: /2 SPF records/ })
 })
 
-t.test('port 25 is tried by greetings, and nothing is said', async t => {
+t.test('checkPort25 waits for greetings and sends nothing', async t => {
   const site = await openSite(t, { 'gmail.com': { MX: ['10 mx.gmail.com'] }, 'mx.gmail.com': 'missing' })
   let heard = 0
   const greeting = await listen(t, socket => {
@@ -174,7 +174,7 @@ t.test('port 25 is tried by greetings, and nothing is said', async t => {
   t.equal(heard, 0)
 })
 
-t.test('a server that says nothing, too much, or hangs up is not waited for', async t => {
+t.test('readGreeting gives up on servers that are silent, endless or closed', async t => {
   const silent = await listen(t, () => {})
   await t.rejects(readGreeting('127.0.0.1', silent, 500), { message: 'connected, but it said nothing' })
   const endless = await listen(t, socket => socket.write('2'.repeat(5_000)))
@@ -183,7 +183,7 @@ t.test('a server that says nothing, too much, or hangs up is not waited for', as
   await t.rejects(readGreeting('127.0.0.1', rude, 2_000), { message: 'it hung up' })
 })
 
-t.test('a relay is asked for TLS and whether it lets us in', async t => {
+t.test('checkRelay reports TLS and whether the login works', async t => {
   const plain = await startInbox(t)
   const withPassword = (url: string) => url.replace('//', '//me:secret@')
   shows(t, await checkRelay(plain.url, NAME), [{ level: 'warning', finding: /without TLS/ }])
@@ -219,7 +219,7 @@ t.test('a relay is asked for TLS and whether it lets us in', async t => {
   ])
 })
 
-t.test('BASE_URL is public, with TLS, and leads somewhere', async t => {
+t.test('BASE_URL must be public, use TLS and resolve', async t => {
   const zone: Zone = { 'api.acme.com': { A: [IPV4] } }
   const site = await openSite(t, zone)
   const check = (BASE_URL: string) => checkBaseUrl({ ...site, config: { ...site.config, BASE_URL } })
@@ -234,7 +234,7 @@ t.test('BASE_URL is public, with TLS, and leads somewhere', async t => {
   shows(t, await check('https://api.acme.com'), [{ level: 'warning', fix: `api.acme.com. IN A ${IPV4}` }, {}])
 })
 
-t.test('the transport decides what is asked, and how bad it is', async t => {
+t.test('the transport decides which checks run and how severe they are', async t => {
   const site = { ...(await openSite(t, {})), transports: [] }
   const names = (MAIL_TRANSPORT: string, server?: string) =>
     siteChecks({ ...site, config: { ...site.config, MAIL_TRANSPORT } }, server).map(({ check }) => check)
@@ -255,7 +255,7 @@ t.test('the transport decides what is asked, and how bad it is', async t => {
   t.ok(siteChecks({ ...site, transports: ['direct'] }, undefined).some(({ check }) => check === 'port 25'))
 })
 
-t.test('a check that hangs or breaks is unknown, and keeps no other waiting', async t => {
+t.test('a check that hangs or throws is unknown, and delays no other', async t => {
   const tell = about('good')
   const findings = await runChecks(
     [
@@ -278,7 +278,7 @@ t.test('a check that hangs or breaks is unknown, and keeps no other waiting', as
   )
 })
 
-t.test('Node, disks and records', async t => {
+t.test('checkNode and judgeDisk report levels, and recordLine splits long TXT values', async t => {
   t.match(checkNode('22.1.0'), { level: 'problem' })
   t.match(checkNode('24.0.0'), { level: 'ok' })
   const gigabyte = 1 << 30
@@ -294,7 +294,7 @@ t.test('Node, disks and records', async t => {
   t.equal(recordLine({ name: 'acme.com', type: 'MX', priority: 10, value: 'mx.b.com' }), 'acme.com. IN MX 10 mx.b.com.')
 })
 
-t.test('mail is received on the port, by a certificate that holds', async t => {
+t.test('checkInbound reports the SMTP port and its certificate', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-doctor-'))
   t.teardown(() => rm(directory, { recursive: true }))
   const SMTP_TLS_CERT = join(directory, 'tls.crt')
@@ -326,7 +326,7 @@ async function openSite(t: Test, zone: Zone): Promise<Site> {
   return { config, dns: createDns([server], SHORT_TIMES), addresses: [IPV4], transports: ['direct'] }
 }
 
-/** A port of a server that does this; `isGone`: where there is none any more. */
+/** Starts a server with this behavior and returns its port; with `isGone` it is closed again. */
 async function listen(t: Test, act: (socket: Socket) => void, isGone = false): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer(socket => {

@@ -3,9 +3,9 @@ import { checkOrigin } from '#lib/receiving/verdicts/check_origin.ts'
 import { startZone, type Zone } from '#test/support/dns/name_server.ts'
 
 /**
- * The cases of RFC 7208, each a zone, who comes, and what is to be said. The public test suite of the RFC, run by hand, says
- * the same of 198 of its 203 cases; the other five look up addresses of names such as `foo:bar/baz.example.com`, which the
- * resolver of Node refuses to ask for.
+ * The cases of RFC 7208, each with a zone, a client and the expected result. The public test suite of the RFC, run by hand,
+ * agrees on 198 of its 203 cases; the other five look up addresses of names such as `foo:bar/baz.example.com`, for which the
+ * resolver of Node sends no query.
  */
 type Case = { records: Zone; from?: string; address?: string; helo?: string; says: string }
 
@@ -140,7 +140,7 @@ const { server, zone } = await startZone(t)
 for (const [name, { records, from = 'ann@a.com', address = '192.0.2.1', helo = 'mx.x.com', says }] of Object.entries(
   cases,
 )) {
-  t.test(`SPF says ${says} of: ${name}`, async t => {
+  t.test(`SPF returns ${says}: ${name}`, async t => {
     for (const key of Object.keys(zone)) delete zone[key]
     Object.assign(zone, records)
     const raw = Buffer.from('Subject: Hello\r\n\r\nHi\r\n')

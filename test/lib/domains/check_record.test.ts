@@ -23,7 +23,7 @@ function text(record: DomainRecord['record'], name: string, value: string): Doma
 
 type Case = [what: string, found: Record<string, Records | Trouble> | string[], status: string, problem?: RegExp]
 
-/** A list is what is found at the record's own name, of its type. */
+/** A list holds the records found at the record's own name, of its type. */
 const cases: Record<keyof typeof wanted, Case[]> = {
   dkim: [
     ['as it is asked for', [`v=DKIM1; k=rsa; p=${P}`], 'verified'],
@@ -123,7 +123,7 @@ for (const [kind, rows] of Object.entries(cases) as [keyof typeof wanted, Case[]
   }
 }
 
-t.test('what a stranger wrote is shown in short, and without what no text may have', async t => {
+t.test('the problem quotes foreign records in short, without control characters', async t => {
   zone['track.acme.com'] = { CNAME: ['a\u0001b.com'] }
   zone['send.acme.com'] = { MX: Array.from({ length: 50 }, (_, n) => `10 mx${n}.other.com`) }
   t.match((await checkRecord(dns, wanted.cname)).problem, /^[\x20-\x7e]+$/)

@@ -13,7 +13,7 @@ const records: DomainRecord[] = [
 ]
 const domain = { name: 'b.co' }
 
-t.test('a zone file has whole names, priorities, and texts in strings of at most 255 bytes', async t => {
+t.test('a zone file has full names, priorities, and texts split at 255 bytes', async t => {
   const { filename, content_type, content } = exportRecords(domain, records, 'zone')
   t.strictSame([filename, content_type], ['b.co.zone', 'text/dns'])
   t.strictSame(content.split('\n'), [
@@ -30,7 +30,7 @@ t.test('a zone file has whole names, priorities, and texts in strings of at most
   ])
 })
 
-t.test('a CSV file is one of RFC 4180 in which nothing is a formula', async t => {
+t.test('a CSV file follows RFC 4180 and contains no formulas', async t => {
   const hostile = ['=1+1', '+1', '-1', '@x', '\tx', 'a,b', 'say "hi"', 'two\nlines', 'plain']
   const rows = hostile.map(value => ({ ...(records[2] as DomainRecord), value }))
   const { filename, content_type, content } = exportRecords(domain, rows, 'csv')
@@ -48,11 +48,11 @@ t.test('a JSON file parses to the records', async t => {
   t.same(JSON.parse(content), expected)
 })
 
-t.test('a domain without records is a file as well', async t => {
+t.test('a domain without records exports to a valid file', async t => {
   for (const format of EXPORT_FORMATS) t.ok(exportRecords(domain, [], format).content.endsWith('\n'))
 })
 
-t.test('whatever a text holds, its strings are printable, short, and read back as it was', async t => {
+t.test('quoteText makes any text printable and reads back unchanged', async t => {
   for (let run = 0; run < 300; run++) {
     const characters = Array.from({ length: randomInt(700) }, () => String.fromCodePoint(oddCharacter()))
     const text = characters.join('')

@@ -36,7 +36,7 @@ const wanted = [
   of('Tracking', 'CNAME', 'track', 'links.server.com'),
 ]
 
-/** What somebody has in a zone, none of it ours: in TXT, texts with what each format has to escape. */
+/** Records of others in a zone; the TXT records contain what each format has to escape. */
 const existing: Omit<Kept, 'id'>[] = [
   { type: 'A', name: 'b.co.uk', value: '192.0.2.1' },
   { type: 'MX', name: 'b.co.uk', value: 'mx.google.com', priority: 5 },
@@ -68,7 +68,7 @@ const named = (...records: (DomainRecord | undefined)[]) =>
   }))
 
 for (const [kind, start] of Object.entries(kinds)) {
-  t.test(`${kind}: an empty zone gets every record, and nothing the second time`, async t => {
+  t.test(`${kind}: an empty zone gets every record once`, async t => {
     const provider = await start(t, 'b.co.uk')
     const first = await applyRecords(await open(kind, provider), wanted)
     t.strictSame(first, { applied: named(...wanted), skipped: [], failed: [] })
@@ -84,7 +84,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     t.equal(provider.writes.length, before)
   })
 
-  t.test(`${kind}: what is there stays, and an SPF policy gets our part`, async t => {
+  t.test(`${kind}: existing records stay, and an SPF policy gets our include`, async t => {
     const provider = await start(t, 'b.co.uk', structuredClone(existing))
     provider.email_type = 'MX'
     const before = linesOf(provider)
@@ -106,14 +106,14 @@ for (const [kind, start] of Object.entries(kinds)) {
     t.strictSame((await applyRecords(await open(kind, provider), wanted)).applied, [])
   })
 
-  t.test(`${kind}: a domain below a registered one goes into its zone`, async t => {
+  t.test(`${kind}: records of a subdomain go into the zone of the registered domain`, async t => {
     const provider = await start(t, 'b.co.uk')
     const spf = of('SPF', 'TXT', 'send.mail', SPF)
     await applyRecords(await open(kind, provider, 'mail.b.co.uk'), [spf])
     t.strictSame(linesOf(provider), [line(spf)])
   })
 
-  t.test(`${kind}: a zone that is not there is refused in the provider’s words`, async t => {
+  t.test(`${kind}: a missing zone is reported in the provider’s words`, async t => {
     const provider = await start(t, 'another.com')
     const opened = (async () => applyRecords(await open(kind, provider), wanted))()
     await t.rejects(opened, new ProviderError())
@@ -121,7 +121,7 @@ for (const [kind, start] of Object.entries(kinds)) {
     t.strictSame(provider.writes, [])
   })
 
-  t.test(`${kind}: what is no answer of the API is refused, and when every change is`, async t => {
+  t.test(`${kind}: invalid API responses and refused changes are errors`, async t => {
     const provider = await start(t, 'b.co.uk')
     for (const refuse of [
       { status: 502, body: '<html>Bad Gateway</html>' },
@@ -136,7 +136,7 @@ for (const [kind, start] of Object.entries(kinds)) {
   })
 }
 
-t.test('what one provider refuses of several is told, and the rest is written', async t => {
+t.test('a refused record is reported, and the others are written', async t => {
   const provider = await startCloudflare(t, 'b.co.uk')
   const zone = await open('Cloudflare', provider)
   const add = zone.add
@@ -154,7 +154,7 @@ t.test('what one provider refuses of several is told, and the rest is written', 
   ])
 })
 
-t.test('Namecheap: mail that is forwarded goes on, and MX records wait for their owner', async t => {
+t.test('Namecheap: mail forwarding continues, and MX records are left to the owner', async t => {
   const provider = await startNamecheap(t, 'b.co.uk', existing.slice(2))
   provider.email_type = 'FWD'
   const { applied, skipped } = await applyRecords(await open('Namecheap', provider), wanted)
@@ -167,7 +167,7 @@ t.test('Namecheap: mail that is forwarded goes on, and MX records wait for their
   )
 })
 
-t.test('Namecheap: what is not understood whole is never written back', async t => {
+t.test('Namecheap: records are never written back unless the response is fully understood', async t => {
   const answer = (inner: string) =>
     `<ApiResponse Status="OK"><Errors/><CommandResponse>${inner}</CommandResponse></ApiResponse>`
   const result = (attributes: string, inner = '') =>
@@ -194,7 +194,7 @@ t.test('Namecheap: what is not understood whole is never written back', async t 
   }
 })
 
-t.test('what is planned for a record', async t => {
+t.test('each record is planned to be added, changed or skipped', async t => {
   const [dkim, feedback, spf, dmarc, , tracking] = wanted as [DomainRecord, ...DomainRecord[]]
   const found = (type: string, value: string): ZoneRecord => ({ type, name: 'x', value })
   const cases: [DomainRecord | undefined, ZoneRecord[], object][] = [
@@ -220,7 +220,7 @@ t.test('what is planned for a record', async t => {
   for (const [record, records, step] of cases) t.match(planRecord(record as DomainRecord, records), step)
 })
 
-t.test('a provider that is silent or not there is given up in time', async t => {
+t.test('a provider that is silent or unreachable fails within the deadline', async t => {
   const port = await startTcpServer(t, () => {})
   const url = `http://127.0.0.3:${port}`
   const silent = createAsk({ provider: 'X', url, policy: policyOf([]) }, AbortSignal.timeout(100))
@@ -232,7 +232,7 @@ t.test('a provider that is silent or not there is given up in time', async t => 
   await t.rejects(forbidden('/'), { message: 'X could not be asked.' })
 })
 
-t.test('what a provider says is one line of some length without credentials, however it writes them', async t => {
+t.test('messages of a provider become one short line without credentials', async t => {
   const secret = 'a/b+c"d=7261'
   const forms = [secret, secret.toUpperCase(), encodeURIComponent(secret), JSON.stringify(secret)]
   const encoded = [Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('hex')]

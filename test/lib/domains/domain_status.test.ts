@@ -62,7 +62,7 @@ for (const [given, status] of transitions) {
   t.test(`${JSON.stringify(given)} becomes ${status}`, async t => t.equal(next(given).status, status))
 }
 
-t.test('its window begins when it comes into a status, and goes on in it', async t => {
+t.test('the window begins when the status changes, and continues while it stays', async t => {
   t.strictSame(next({ status: 'verified', required: 'gone' }).window_since, NOW)
   t.strictSame(next({ status: 'partially_failed', age: HOUR, required: 'gone' }).window_since, ago(HOUR))
   t.strictSame(next({ status: 'partially_failed', age: HOUR, required: 'unknown' }).window_since, ago(HOUR))
@@ -71,7 +71,7 @@ t.test('its window begins when it comes into a status, and goes on in it', async
   t.equal(next({ status: 'pending', age: OVER, required: 'gone' }).window_since, null)
 })
 
-t.test('it is asked again soon while something is awaited, and daily when all is well', async t => {
+t.test('a domain is checked often while records are missing, daily when verified', async t => {
   const wait = (given: Given) => {
     const { check_at } = next(given)
     return check_at && (check_at.getTime() - NOW.getTime()) / MINUTE
@@ -103,7 +103,7 @@ const state = fc.record<DomainState>({
 const standings = fc.record({ required: standing, features: standing, return_path: fc.option(standing) })
 const RANK = ['failed', 'not_started', 'pending', 'partially_failed', 'partially_verified', 'verified']
 
-t.test('what nobody can say changes neither the status nor the return path', async t => {
+t.test('unknown results change neither the status nor the return path', async t => {
   const unknown = { required: 'unknown', features: 'unknown', return_path: 'unknown' } as const
   fc.assert(
     fc.property(state, before => {
@@ -114,20 +114,17 @@ t.test('what nobody can say changes neither the status nor the return path', asy
   t.pass('it holds')
 })
 
-t.test(
-  'no record that nobody can say anything of makes a status worse than its being there would, or gone',
-  async t => {
-    fc.assert(
-      fc.property(state, standings, fc.constantFrom('required', 'features'), (before, found, part) => {
-        const rank = (value: Standing) => RANK.indexOf(nextDomainState(before, { ...found, [part]: value }, NOW).status)
-        return rank('unknown') >= rank('gone') && rank('unknown') <= Math.max(rank('ok'), RANK.indexOf(before.status))
-      }),
-    )
-    t.pass('it holds')
-  },
-)
+t.test('an unknown record is never worse than a missing one, nor better than a found one', async t => {
+  fc.assert(
+    fc.property(state, standings, fc.constantFrom('required', 'features'), (before, found, part) => {
+      const rank = (value: Standing) => RANK.indexOf(nextDomainState(before, { ...found, [part]: value }, NOW).status)
+      return rank('unknown') >= rank('gone') && rank('unknown') <= Math.max(rank('ok'), RANK.indexOf(before.status))
+    }),
+  )
+  t.pass('it holds')
+})
 
-t.test('it is asked again if and only if DNS has a say; the day of its proof is that on which it may send', async t => {
+t.test('a domain has a next check unless failed or not started; verified_at is set once it may send', async t => {
   fc.assert(
     fc.property(state, standings, fc.double({ min: -1, max: 1, noNaN: true }), (before, found, spread) => {
       const after = nextDomainState(before, found, NOW, spread)

@@ -10,12 +10,12 @@ async function lengthsOf(lengths: number[], size: number) {
   return { lengths: chunks.map(chunk => chunk.length), isSame }
 }
 
-t.test('a chunk is whole lines of base64', async t => {
+t.test('a chunk is a whole number of base64 lines', async t => {
   t.equal(CHUNK_SIZE % 57, 0)
   t.ok(CHUNK_SIZE <= 256 * 1024 && CHUNK_SIZE > 256 * 1024 - 57)
 })
 
-t.test('pieces become chunks of one size, and the rest a shorter one', async t => {
+t.test('pieces of any length become equal chunks and a shorter last one', async t => {
   t.strictSame(await lengthsOf([], 10), { lengths: [], isSame: true })
   t.strictSame(await lengthsOf([0], 10), { lengths: [], isSame: true })
   t.strictSame(await lengthsOf([10], 10), { lengths: [10], isSame: true })
@@ -25,7 +25,7 @@ t.test('pieces become chunks of one size, and the rest a shorter one', async t =
   t.strictSame(await lengthsOf([1, 699_999], CHUNK_SIZE), { lengths, isSame: true })
 })
 
-t.test('nothing is lost or changed, whatever the lengths', async t => {
+t.test('chunks contain all bytes unchanged', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(

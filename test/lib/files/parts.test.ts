@@ -6,7 +6,7 @@ async function* streamOf(chunks: Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks
 }
 
-t.test('the parts are the chunks again, full but for the last, which is not empty unless all is', async t => {
+t.test('partsOf fills every part but the last, which is empty only if everything is', async t => {
   const chunk = fc.uint8Array({ maxLength: 25 }).map(bytes => Buffer.from(bytes))
   const property = fc.asyncProperty(fc.array(chunk), fc.integer({ min: 1, max: 10 }), async (chunks, size) => {
     const parts: StreamPart[] = []

@@ -14,7 +14,7 @@ function openBlobs(t: Test, url: string) {
   return blobs
 }
 
-/** In chunks of 64,000 bytes, which no part is a multiple of. */
+/** In chunks of 64,000 bytes, of which no part is a multiple. */
 async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let start = 0; start < bytes.length; start += 64_000) yield bytes.subarray(start, start + 64_000)
 }
@@ -24,7 +24,7 @@ async function* brokenAfter(bytes: Buffer, error: Error): AsyncGenerator<Buffer>
   throw error
 }
 
-t.test('the SDK is loaded by the first call, and not by whoever imports or configures', async t => {
+t.test('the AWS SDK is loaded by the first call, not by the import', async t => {
   const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('@aws-sdk'))
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
@@ -33,7 +33,7 @@ t.test('the SDK is loaded by the first call, and not by whoever imports or confi
   t.ok(isLoaded())
 })
 
-t.test('what was written is read again, empty, small and in parts', async t => {
+t.test('blobs are read back unchanged: empty, small, and in parts', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
   for (const size of [0, 1, 5 * MB, 12 * MB]) {
@@ -47,7 +47,7 @@ t.test('what was written is read again, empty, small and in parts', async t => {
   t.equal(s3.requests.filter(request => request === `PUT blob-${5 * MB}`).length, 1, 'one part is no multipart upload')
 })
 
-t.test('keys lie under the prefix, whatever they are made of', async t => {
+t.test('any key is stored under the prefix', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url.replace('@blobs', '@blobs/mail/dev'))
   for (const key of ['a', 'a/b c', 'ü+%&=?#', "it's (one)*"]) {
@@ -57,7 +57,7 @@ t.test('keys lie under the prefix, whatever they are made of', async t => {
   }
 })
 
-t.test('a source that breaks off leaves nothing, and its error is told', async t => {
+t.test('a source that fails leaves nothing behind, and its error is passed on', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
   const isCut = new Error('the sender hung up')
@@ -68,7 +68,7 @@ t.test('a source that breaks off leaves nothing, and its error is told', async t
   t.equal(s3.objects.size + s3.uploads.size, 0)
 })
 
-t.test('a part that is refused leaves nothing', async t => {
+t.test('a refused part leaves nothing behind', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
   for (const request of [/PUT .*partNumber/, /POST .*uploadId/]) {
@@ -78,7 +78,7 @@ t.test('a part that is refused leaves nothing', async t => {
   }
 })
 
-t.test('a server that fails once is asked again', async t => {
+t.test('a request that fails once is retried', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
   s3.refuse(/PUT/, 503, 'SlowDown')
@@ -89,7 +89,7 @@ t.test('a server that fails once is asked again', async t => {
   t.equal(String(s3.objects.get('key')), 'x')
 })
 
-t.test('a key that is not there cannot be read, and may be deleted', async t => {
+t.test('a missing key cannot be read but can be deleted', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
   await t.rejects(buffer(blobs.read('none')), { message: 'Bucket blobs, none: NoSuchKey: It is refused' })
@@ -97,7 +97,7 @@ t.test('a key that is not there cannot be read, and may be deleted', async t => 
   await blobs.delete([])
 })
 
-t.test('many are deleted, and the others stay', async t => {
+t.test('delete removes only the given keys', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
   for (let n = 0; n < 50; n++) s3.objects.set(`key-${n}`, Buffer.from('x'))
@@ -107,7 +107,7 @@ t.test('many are deleted, and the others stay', async t => {
   await t.rejects(blobs.delete([...s3.objects.keys()]), { message: /^Bucket blobs, key-46: AccessDenied/ })
 })
 
-t.test('a wrong key, secret or bucket is told as what it is, without the secret', async t => {
+t.test('a wrong key, secret or bucket is named in the error, without the secret', async t => {
   const s3 = await startS3Server(t)
   for (const [url, code] of [
     [s3.url.replace('AKIATEST', 'AKIAOTHER'), 'InvalidAccessKeyId'],
@@ -132,12 +132,12 @@ t.test('a wrong key, secret or bucket is told as what it is, without the secret'
   t.equal(s3.objects.size + s3.uploads.size, 0)
 })
 
-t.test('a server that is not there is an error', async t => {
+t.test('an unreachable server is an error', async t => {
   const blobs = openBlobs(t, 's3://key:secret@bucket?endpoint=http://127.0.0.1:1')
   await t.rejects(blobs.write('key', chunksOf(Buffer.from('x'))), { message: /ECONNREFUSED/ })
 })
 
-t.test('who stops reading keeps nobody waiting', async t => {
+t.test('a reader that stops early does not block', async t => {
   const s3 = await startS3Server(t)
   const blobs = openBlobs(t, s3.url)
   await blobs.write('key', chunksOf(Buffer.alloc(4 * MB)))

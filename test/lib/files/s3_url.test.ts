@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseS3Url } from '#lib/files/s3_url.ts'
 
-t.test('a bucket is enough', async t => {
+t.test('parseS3Url needs only a bucket', async t => {
   t.strictSame(parseS3Url('s3://mail-blobs'), {
     bucket: 'mail-blobs',
     prefix: '',
@@ -10,7 +10,7 @@ t.test('a bucket is enough', async t => {
   })
 })
 
-t.test('everything can be said', async t => {
+t.test('parseS3Url reads credentials, prefix, endpoint and region', async t => {
   const url = 's3://AK%2FIA:s%2Bec%2Fr%40t@my.bucket/a/b%20c/?endpoint=http://minio.acme.com:9000&region=eu-west-1'
   t.strictSame(parseS3Url(url), {
     bucket: 'my.bucket',
@@ -24,7 +24,7 @@ t.test('everything can be said', async t => {
   t.equal(parseS3Url('s3://bucket?path_style=true').path_style, true)
 })
 
-t.test('what is wrong is named, and the secret is not', async t => {
+t.test('parseS3Url names the fault and hides the secret', async t => {
   for (const [url, message] of [
     ['', /^must look like s3:/],
     ['bucket', /^must look like s3:/],

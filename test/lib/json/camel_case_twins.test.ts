@@ -19,7 +19,7 @@ const file = { filename: 'a.png', path: 'https://a.com/a', content_type: 'image/
 const variable = { key: 'name', type: 'string', fallback_value: 'you' }
 const tracking = { open_tracking: true, click_tracking: true, tracking_subdomain: 'go' }
 
-/** Bodies with every member that has a twin, where a schema takes it. */
+/** Bodies with every member that has a camelCase twin, where a schema accepts it. */
 const bodies: [string, z.ZodType, Record<string, unknown>][] = [
   ['an email', NewEmail, { ...email, ...scheduled, reply_to: ['r@b.com'], topic_id: id, template_id: id }],
   ['an email with a file', NewEmail, { ...email, attachments: [{ ...file, content_disposition: 'inline' }] }],
@@ -53,7 +53,7 @@ function refusal(schema: z.ZodType, body: unknown): string | null {
 }
 
 for (const [name, schema, body] of bodies) {
-  t.test(`${name} takes camelCase twins of its members`, async t => {
+  t.test(`${name} accepts camelCase names`, async t => {
     const twins = inCamelCase(body)
     t.notSame(twins, body)
     t.same(parse(schema, twins), parse(schema, body))
@@ -61,7 +61,7 @@ for (const [name, schema, body] of bodies) {
   })
 }
 
-t.test('two names with different values are refused', async t => {
+t.test('two spellings of a member with different values are refused', async t => {
   for (const [member, values] of Object.entries({
     scheduled_at: ['in 1 hour', 'in 2 hours'],
     reply_to: ['a@b.com', ['a@b.com']],
@@ -78,7 +78,7 @@ t.test('two names with different values are refused', async t => {
   t.equal(refusal(NewEmail, { ...email, attachments }), `validation_error ${message}`)
 })
 
-t.test('errors name the member that was given', async t => {
+t.test('errors name the member as it was given', async t => {
   const form = 'must be `email@domain` or `Name <email@domain>`, not "x".'
   for (const [fields, expected] of [
     [{ scheduledAt: 5 }, /^validation_error `scheduledAt` must be a string\.$/],
@@ -101,7 +101,7 @@ t.test('errors name the member that was given', async t => {
   }
 })
 
-t.test('maps of any names are left as they are', async t => {
+t.test('camelCase keys of variables, headers and tags stay as they are', async t => {
   const names = fc.stringMatching(/^[a-z]{1,8}[A-Z][a-z]{1,8}$/)
   const map = fc.dictionary(names, fc.string(), { maxKeys: 5 })
   fc.assert(
@@ -121,7 +121,7 @@ t.test('maps of any names are left as they are', async t => {
   t.same(parse(NewEmail, { ...email, headers }).headers, headers)
 })
 
-t.test('the body itself is not changed', async t => {
+t.test('parsing does not change the body', async t => {
   const body = Object.freeze({ ...email, scheduledAt: 'in 1 hour', attachments: [Object.freeze(inCamelCase(file))] })
   parse(NewEmail, body)
   t.same(Object.keys(body), ['from', 'to', 'subject', 'scheduledAt', 'attachments'])

@@ -9,7 +9,7 @@ const NO_LIMITS = { depth: 1e6, values: 1e9, total: 1e9 }
 const LIMITS = { depth: 3, values: 10, total: 15 }
 const NOT_JSON = 'not JSON'
 
-/** From here on an array is parsed item by item. */
+/** Arrays of at least this length are parsed item by item. */
 const LONG = 64 * 1024
 
 const nested = fc.json({ maxDepth: 4, stringUnit: fc.constantFrom(...'a"\\,:[]{} é€', '\ud83d\ude00', '\0', '\ufeff') })
@@ -19,7 +19,7 @@ const damage = fc.record({
   drop: fc.nat({ max: 2 }),
   put: fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '\n', '\0', '\ufeff', '[]', '1'),
 })
-/** Blanks behind a comma or a bracket, outside of strings or not, so that arrays are long. */
+/** Blanks after a comma or a bracket, inside strings too, so that arrays become long. */
 const padding = fc.nat()
 type Damage = { at: number; drop: number; put: string }
 
@@ -37,7 +37,7 @@ async function outcome(parse: () => unknown): Promise<unknown> {
 }
 const whole = (bytes: Buffer) => outcome(() => JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)))
 
-t.test('parseJson parses what JSON.parse does, and nothing else', async t => {
+t.test('parseJson agrees with JSON.parse on any text', async t => {
   const damages = fc.array(damage, { maxLength: 2 })
   await t.resolves(
     fc.assert(
@@ -50,7 +50,7 @@ t.test('parseJson parses what JSON.parse does, and nothing else', async t => {
   )
 })
 
-t.test('parseJson parses broken UTF-8 nowhere', async t => {
+t.test('parseJson refuses broken UTF-8', async t => {
   const long = ' '.repeat(LONG)
   for (const broken of ['\xe5', '\xc3', '\xff', '\xed\xa0\x80']) {
     for (const text of [
@@ -67,7 +67,7 @@ t.test('parseJson parses broken UTF-8 nowhere', async t => {
 
 type Size = { depth: number; values: number }
 
-/** Levels of nesting, and keys and values with the brackets around them, of which an empty pair may count as a value. */
+/** The depth, and the number of keys, values and pairs of brackets, of which parseJson may count an empty pair as one. */
 function measure(value: unknown): Size {
   if (typeof value !== 'object' || value === null) return { depth: 0, values: 1 }
   const sizes = Object.values(value).map(measure)
@@ -76,7 +76,7 @@ function measure(value: unknown): Size {
   return { depth: 1 + Math.max(0, ...sizes.map(({ depth }) => depth)), values: 1 + keys + within }
 }
 
-t.test('parseJson refuses what is nested too deep or holds too much, whatever it looks like', async t => {
+t.test('parseJson refuses JSON that is too deep or has too many values', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(text, async text => {
@@ -94,7 +94,7 @@ t.test('parseJson refuses what is nested too deep or holds too much, whatever it
   )
 })
 
-t.test('encodeJson writes what JSON.stringify does, long strings too', async t => {
+t.test('encodeJson equals JSON.stringify, for long strings too', async t => {
   const unit = fc.constantFrom('a', '"', '\n', 'é', '€', '😀', '\ud800', '\udc00', '\0')
   const string = fc
     .tuple(fc.array(unit, { minLength: 1, maxLength: 9 }), fc.nat({ max: 70_000 }))

@@ -4,7 +4,7 @@ import { findUnstorable } from '#lib/json/unstorable_json.ts'
 
 const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
 
-t.test('ordinary bodies are fine', async t => {
+t.test('findUnstorable accepts ordinary bodies', async t => {
   for (const value of [
     null,
     0,
@@ -19,7 +19,7 @@ t.test('ordinary bodies are fine', async t => {
   }
 })
 
-t.test('what Postgres refuses is named by its path', async t => {
+t.test('findUnstorable names the path of what Postgres refuses', async t => {
   const lone = '\ud83d'
   t.equal(findUnstorable({ subject: 'a\0b' }), 'subject contains a NUL character')
   t.equal(findUnstorable({ subject: `a${lone}` }), 'subject contains a lone surrogate')
@@ -29,14 +29,14 @@ t.test('what Postgres refuses is named by its path', async t => {
   t.equal(findUnstorable('\0'), 'body contains a NUL character')
 })
 
-t.test('keys are checked like values, and are not repeated when they are bad', async t => {
+t.test('findUnstorable checks keys like values and does not repeat bad ones', async t => {
   t.equal(findUnstorable({ 'a\0': 1 }), 'body has a key that contains a NUL character')
   t.equal(findUnstorable({ variables: { '\udc00': 1 } }), 'variables has a key that contains a lone surrogate')
   t.equal(findUnstorable(JSON.parse('{"__proto__":{"a":"\\u0000"}}')), '__proto__.a contains a NUL character')
   t.equal(findUnstorable(Object.create({ inherited: '\0' })), null)
 })
 
-t.test('nesting is bounded, however deep it is', async t => {
+t.test('findUnstorable limits nesting', async t => {
   t.equal(findUnstorable(nested(100)), null)
   t.match(findUnstorable(nested(101)), /^\[0\]\[0\].* is nested deeper than 100 levels$/)
   t.match(findUnstorable(nested(50_000)), / is nested deeper than 100 levels$/)
@@ -44,13 +44,13 @@ t.test('nesting is bounded, however deep it is', async t => {
   t.equal(findUnstorable({ a: { b: 1 } }, 2), null)
 })
 
-t.test('the reason can be stored itself', async t => {
+t.test('the message of findUnstorable is storable itself', async t => {
   const reason = findUnstorable({ [`${'a'.repeat(199)}👍${'a'.repeat(100_000)}`]: '\0' })
   t.equal(reason?.length, 200 + '… contains a NUL character'.length)
   t.equal(findUnstorable(reason), null)
 })
 
-t.test('it finds one exactly where a plain search of the JSON does', async t => {
+t.test('findUnstorable agrees with a plain search of the JSON', async t => {
   const text = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc.string({ unit: fc.constantFrom('a', '\0', '\ud800', '\udc00') }),

@@ -7,7 +7,7 @@ import { type Address, asciiDomain, formatAddress, parseAddress } from '#lib/mai
 const label63 = 'a'.repeat(63)
 const domain189 = `${label63}.${label63}.${'b'.repeat(58)}.co`
 
-// What is written, the name, the address (as written when left out).
+// The text, the name, and the address if it differs from the text.
 const accepted: [string, (string | null)?, string?][] = [
   ...list(`
     a@b.co ¦ test@io.io ¦ first.last+tag@sub.example.co.uk ¦ !#$%&'*+-/=?^_\`{|}~@b.co ¦ o'brien@b.co ¦ -a@b.co ¦ 1@b.co
@@ -36,7 +36,7 @@ const accepted: [string, (string | null)?, string?][] = [
   ['"J \\"D\\" \\\\ Doe" <a@b.co>', 'J "D" \\ Doe', 'a@b.co'],
   ['John "Jack" Doe <a@b.co>', 'John Jack Doe', 'a@b.co'],
   ['"c@d.co" <a@b.co>', 'c@d.co', 'a@b.co'],
-  // Names that RFC 5322 wants quoted, as people write them.
+  // Names that RFC 5322 requires to be quoted, as people write them.
   ['Acme, Inc. <a@b.co>', 'Acme, Inc.', 'a@b.co'],
   ['Doe, Jane <a@b.co>', 'Doe, Jane', 'a@b.co'],
   ['Doe, jane@c.co <a@b.co>', 'Doe, jane@c.co', 'a@b.co'],
@@ -55,7 +55,7 @@ const accepted: [string, (string | null)?, string?][] = [
   ['Jane" <a@b.co>', 'Jane"', 'a@b.co'],
   ['"Jane\\" <a@b.co>', '"Jane\\"', 'a@b.co'],
   ['"Doe, Jane" (EU) <a@b.co>', 'Doe, Jane (EU)', 'a@b.co'],
-  // Blanks around.
+  // Surrounding blanks.
   [' a@b.co', null, 'a@b.co'],
   ['\ta@b.co\u00a0', null, 'a@b.co'],
   ['  Jane  <a@b.co> ', 'Jane', 'a@b.co'],
@@ -63,7 +63,7 @@ const accepted: [string, (string | null)?, string?][] = [
 ]
 
 const refused = [
-  // One entry, two mailboxes; another mailbox than the one that is read (reliability F12).
+  // One entry with two mailboxes, or a mailbox other than the one that is read.
   ...list(`
     b@y.com, evil@z.com ¦ b@y.com,evil@z.com ¦ b@y.com; evil@z.com ¦ b@y.com> ...<evil@z.com ¦ b@y.com> ...<evil@z.com>
     <b@y.com> <evil@z.com> ¦ Jane <b@y.com>, <evil@z.com> ¦ b@y.com evil@z.com ¦ b@y.com\0@z.com
@@ -74,7 +74,7 @@ const refused = [
     <@z.com:b@y.com> ¦ <@z.com,@x.com:b@y.com> ¦ b@y.com SIZE=1 ¦ <b@y.com> NOTIFY=NEVER
   `),
   'b@y.com\r\nRCPT TO:<evil@z.com>',
-  // No address at all.
+  // No address.
   ...list(`
     @ ¦ a ¦ a@ ¦ @b.co ¦ a@@b.co ¦ a@b@c.co ¦ <> ¦ <a@b.co ¦ a@b.co> ¦ Jane <> ¦ Jane <<a@b.co>> ¦ Jane a@b.co
     mailto:a@b.co
@@ -113,18 +113,18 @@ const refused = [
   `${'a'.repeat(994)} <a@b.co>`,
 ]
 
-t.test('an address in one of the two forms is read', async t => {
+t.test('parseAddress reads an address with or without a name', async t => {
   for (const [text, name = null, address = text] of accepted) {
     const domain = address.slice(address.lastIndexOf('@') + 1)
     t.strictSame(parseAddress(text), { name, address, domain }, shown(text))
   }
 })
 
-t.test('anything else is refused', async t => {
+t.test('parseAddress refuses anything else', async t => {
   for (const text of refused) t.equal(parseAddress(text), null, shown(text))
 })
 
-t.test('a domain by itself is read by the same rule', async t => {
+t.test('asciiDomain follows the same rules for a domain alone', async t => {
   t.equal(asciiDomain('BÜCHER.example'), 'xn--bcher-kva.example')
   t.equal(asciiDomain('b'), null)
 })
@@ -138,7 +138,7 @@ const mangled = fc
 const pieced = fc.array(shard, { maxLength: 12 }).map(pieces => pieces.join(''))
 const anyText = fc.oneof(valid, mangled, pieced, fc.string({ unit: 'binary', maxLength: 40 }))
 
-t.test('a full RFC 5322 parser reads the same', async t => {
+t.test('parseAddress agrees with a full RFC 5322 parser', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(anyText, text => isByTheBook(text, parseAddress(text))),
@@ -147,7 +147,7 @@ t.test('a full RFC 5322 parser reads the same', async t => {
   )
 })
 
-t.test('what is formatted parses back to the same', async t => {
+t.test('formatAddress writes what parseAddress reads back', async t => {
   const name = fc.string({ unit: fc.oneof(fc.constantFrom(...'"\\ .,<>()@:;=?é👍'), fc.string({ unit: 'grapheme' })) })
   const named = name.map(text => parseAddress(`"${text.replace(/["\\]/g, '\\$&')}" <a@b.co>`))
   const addresses = fc.oneof(named, anyText.map(parseAddress)).filter(address => address !== null)
@@ -159,14 +159,14 @@ t.test('what is formatted parses back to the same', async t => {
   )
 })
 
-t.test('a name is quoted only where it must be', async t => {
+t.test('formatAddress quotes a name only if necessary', async t => {
   const format = (name: string | null) => formatAddress({ name, address: 'a@b.co' })
   t.equal(format(null), 'a@b.co')
   t.equal(format('José Núñez'), 'José Núñez <a@b.co>')
   t.equal(format('Doe, "J" \\'), '"Doe, \\"J\\" \\\\" <a@b.co>')
 })
 
-t.test('hostile text costs no time', async t => {
+t.test('parseAddress takes little time for hostile text', async t => {
   const started = performance.now()
   for (const piece of ['(', '"', '\\"', 'a.', 'a ', '"a"', '=?', '<', 'é', 'a@', '(a)', '"\\']) {
     for (const tail of ['', '@b.co', ' <a@b.co>']) parseAddress(piece.repeat(980 / piece.length) + tail)
@@ -174,24 +174,24 @@ t.test('hostile text costs no time', async t => {
   t.ok(performance.now() - started < 1_000)
 })
 
-/** Several to a line, parted by bars. */
+/** Several entries per line, separated by bars. */
 function list(text: string): string[] {
   return text.trim().split(/ ¦ |\n +/)
 }
 
-// A line separator in a test's name would break the report.
+// A line separator in the name of a test would break the report.
 function shown(text: string): string {
   return JSON.stringify(text).replace(/[^ -~]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /**
- * The library is lax and slow (46 ms for a thousand brackets), but a second reading of the same grammar: a mailbox that it
- * reads is read the same, and nothing is read as one mailbox where it reads several.
+ * The library is lax and slow (46 ms for a thousand brackets) but an independent implementation of the grammar: we must read
+ * its mailboxes as it does, and must not read a single mailbox where it reads several.
  */
 function isByTheBook(text: string, parsed: Address | null): boolean {
   const input = text.replace(/^[\t\p{Zs}]+|[\t\p{Zs}]+$/gu, '')
   if (text.length > 1000) return parsed === null
-  // By the RFC `Jane @ Work, Inc <a@b.co>` are two mailboxes; to us and to whoever writes it, it is a name.
+  // By the RFC `Jane @ Work, Inc <a@b.co>` is two mailboxes; for us, and for people who write it, it is a name.
   const list = emailAddresses.parseAddressList({
     input: input.replace(/\s+@|@\s+/g, ' at '),
     rfc6532: true,
@@ -203,7 +203,7 @@ function isByTheBook(text: string, parsed: Address | null): boolean {
   return expected === undefined || same(parsed, expected)
 }
 
-/** Undefined when our reading is another one by intent: comments belong to the name. */
+/** Undefined where we differ on purpose: comments are part of the name. */
 function heldToRules(mailbox: emailAddresses.ParsedMailbox, input: string): Address | null | undefined {
   if (/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u.test(input.replaceAll('\t', ' '))) return null
   const written = mailbox.parts.address.tokens

@@ -30,7 +30,7 @@ const message: Message = {
   seed: '1',
 }
 
-t.test('a large message gets the same bytes in a thread as here, signed or not', async t => {
+t.test('a large message is composed in a thread with the same bytes, signed or not', async t => {
   for (const text of ['x'.repeat(1_000), 'é'.repeat(256 * 1024), 'é'.repeat(256 * 1024 + 1), '€\r\n'.repeat(200_000)]) {
     const large = { ...message, text }
     const composed = composeMessage(large)
@@ -40,7 +40,7 @@ t.test('a large message gets the same bytes in a thread as here, signed or not',
   }
 })
 
-t.test('a large message does not hold up the main thread', async t => {
+t.test('composing a large message does not block the main thread', async t => {
   let turns = 0
   const timer = setInterval(() => turns++, 1)
   await composeAndSign({ ...message, html: '<p>€</p>\n'.repeat(500_000) }, [])
@@ -48,7 +48,7 @@ t.test('a large message does not hold up the main thread', async t => {
   t.ok(turns >= 5, `${turns} turns`)
 })
 
-t.test('a large file is encoded where it is to be, in many turns of the event loop', async t => {
+t.test('a large file is encoded in place, over many turns of the event loop', async t => {
   const piece = Buffer.alloc(1 << 20, 'a')
   const size = 16 * piece.length
   const before = process.memoryUsage().arrayBuffers
@@ -70,7 +70,7 @@ t.test('a large file is encoded where it is to be, in many turns of the event lo
   t.ok(turns >= 40, `${turns} turns`)
 })
 
-t.test('a long text and a file go together', async t => {
+t.test('a long text and a file are composed together', async t => {
   const text = 'é'.repeat(300_000)
   const read = await PostalMime.parse(await composeAndSign({ ...message, text, attachments: [file('content')] }, keys))
   t.equal(read.text?.trim(), text)
@@ -80,7 +80,7 @@ t.test('a long text and a file go together', async t => {
   )
 })
 
-t.test('what cannot be composed says so, in either place, and the next one can', async t => {
+t.test('a message that cannot be composed is an error, and the next one succeeds', async t => {
   for (const text of ['small', 'x'.repeat(300_000)]) {
     const wrong = { ...message, text, from: { name: null, address: 'a@x.com>\r\nBcc: <c@z.com' } }
     await t.rejects(composeAndSign(wrong, keys), TypeError)
@@ -88,7 +88,7 @@ t.test('what cannot be composed says so, in either place, and the next one can',
   }
 })
 
-t.test('a thread that has nothing to do does not keep its process alive', async t => {
+t.test('an idle thread does not keep its process alive', async t => {
   const compose = fileURLToPath(new URL('../../../lib/mail/compose.ts', import.meta.url))
   const script = `
     import { composeAndSign } from ${JSON.stringify(compose)}

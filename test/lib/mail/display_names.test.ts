@@ -29,7 +29,7 @@ const piece = fc.oneof(
 )
 const name = fc.array(piece, { maxLength: 6 }).map(pieces => pieces.join(''))
 
-t.test('a display name that is accepted reaches every reader as it is, and alone', async t => {
+t.test('an accepted display name reaches every mail parser unchanged and alone', async t => {
   let accepted = 0
   const property = fc.asyncProperty(name, async text => {
     const address = parseAddress(`${text} <me@b.co>`)
@@ -66,7 +66,7 @@ async function byTheBook(raw: string) {
   )
 }
 
-/** Unfolded (RFC 5322 section 2.2.3). */
+/** The unfolded value (RFC 5322 section 2.2.3). */
 function bodyOf(raw: string): string {
   return raw.slice(raw.indexOf(':') + 1).replaceAll('\r\n', '')
 }

@@ -58,7 +58,7 @@ const sign = async (message: ComposedMessage, ...keys: (typeof rsa)[]) => {
   return serializeMessage(message, signatures).toString('latin1')
 }
 
-/** What an independent verifier says of each signature: `pass`, or what else. */
+/** The result of an independent verifier for each signature, such as `pass`. */
 async function verdict(source: string, ...keys: (typeof rsa)[]): Promise<string> {
   const resolver = async (name: string) => {
     const found = keys.find(({ key }) => name === `${key.selector}._domainkey.example.com`)
@@ -68,7 +68,7 @@ async function verdict(source: string, ...keys: (typeof rsa)[]): Promise<string>
   return results.map(({ status }) => status.result).join()
 }
 
-t.test('every mail verifies, signed with both algorithms', async t => {
+t.test('every message verifies with both algorithms', async t => {
   for (const [name, mail] of Object.entries(mails)) {
     const source = await sign(composeMessage(mail), rsa, ed25519)
     t.equal(await verdict(source, rsa, ed25519), 'pass,pass', name)
@@ -76,7 +76,7 @@ t.test('every mail verifies, signed with both algorithms', async t => {
   }
 })
 
-t.test('each signature is what it would be alone, and passes without the other', async t => {
+t.test('each of two signatures equals the one made alone and verifies without the other', async t => {
   const message = composeMessage(mails.multipart ?? plain)
   const fields = await signMessage(message, [rsa.key, ed25519.key], time)
   t.strictSame(fields, [
@@ -88,13 +88,13 @@ t.test('each signature is what it would be alone, and passes without the other',
   }
 })
 
-t.test('who knows nothing of Ed25519, or finds no key of it, has the other signature', async t => {
+t.test('a verifier without Ed25519 or its key still passes the RSA signature', async t => {
   const source = await sign(composeMessage(plain), rsa, ed25519)
   t.equal(await verdict(source, rsa), 'pass,neutral')
   t.equal(await verdict(source.replace('a=ed25519-sha256', 'a=unknown'), rsa, ed25519), 'pass,neutral')
 })
 
-t.test('the signature is written in short lines and says what it covers', async t => {
+t.test('the DKIM-Signature field has short lines and lists the signed fields', async t => {
   const [field = ''] = await signMessage(composeMessage(mails['many headers'] ?? plain), [rsa.key], time)
   t.notMatch(field, /.{79}|x=/)
   const tags = field.replace(/\s+/g, '')
@@ -103,12 +103,12 @@ t.test('the signature is written in short lines and says what it covers', async 
   t.match(tags, `h=${covered}:List-Unsubscribe:Message-ID:Date:Subject:To:From:From;`)
 })
 
-t.test('the same mail, key and time give the same bytes', async t => {
+t.test('the same message, key and time give the same bytes', async t => {
   const again = () => sign(composeMessage(unicode), rsa, ed25519)
   t.equal(await again(), await again())
 })
 
-t.test('a change to what the reader sees breaks the signature', async t => {
+t.test('any visible change breaks the signature', async t => {
   const source = await sign(composeMessage(mails.multipart ?? plain), rsa, ed25519)
   const changes: [string | RegExp, string][] = [
     ['Subject: Hello', 'Subject: Hallo'],
@@ -132,7 +132,7 @@ t.test('a change to what the reader sees breaks the signature', async t => {
   t.notMatch(await verdict(source, ...others), 'pass', 'other keys')
 })
 
-t.test('what relays do on the way does not break it', async t => {
+t.test('changes that relays make do not break the signature', async t => {
   const mail = { ...plain, headers: { 'X-Spam': 'no', 'List-Id': 'a <b.c>' }, html: 'x' }
   const source = await sign(composeMessage(mail), rsa, ed25519)
   const changes: [string | RegExp, string][] = [
@@ -149,7 +149,7 @@ t.test('what relays do on the way does not break it', async t => {
   }
 })
 
-t.test('any body is canonicalized as the verifier does it', async t => {
+t.test('any body is canonicalized as the verifier does', async t => {
   const { fields } = composeMessage(plain)
   const pieces = fc.array(fc.constantFrom('a', ' ', '  ', '\t', '\r\n', ' \r\n', '\r\n\r\n', '.'), { maxLength: 12 })
   const property = fc.asyncProperty(pieces, async found => {
@@ -160,7 +160,7 @@ t.test('any body is canonicalized as the verifier does it', async t => {
   t.pass()
 })
 
-t.test('the example of RFC 8463 appendix A comes out as it is printed there', t => {
+t.test('signing reproduces the example of RFC 8463 appendix A', t => {
   const seed = Buffer.from('nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A=', 'base64')
   const public_key = '11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='
   const body = 'Hi.\r\n\r\nWe lost the game.  Are you hungry yet?\r\n\r\nJoe.\r\n'
@@ -186,12 +186,12 @@ t.test('the example of RFC 8463 appendix A comes out as it is printed there', t 
   t.end()
 })
 
-t.test('a record says the key and its kind', async t => {
+t.test('the DKIM record holds the key and its type', async t => {
   t.match(rsa.record, /^v=DKIM1; k=rsa; p=MIIBIjAN[\w+/]{380,}={0,2}$/)
   t.match(ed25519.record, /^v=DKIM1; k=ed25519; p=[\w+/]{43}=$/)
 })
 
-t.test('a key that is not of its algorithm is refused', async t => {
+t.test('a key of another algorithm is refused', async t => {
   const message = composeMessage(plain)
   await t.rejects(signMessage(message, [{ ...rsa.key, algorithm: 'ed25519-sha256' }], time), TypeError)
   await t.rejects(signMessage(message, [rsa.key, { ...ed25519.key, algorithm: 'rsa-sha256' }], time), TypeError)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { MAX_HEADER_VALUE, MAX_HEADERS, validateHeader, validateHeaders } from '#lib/mail/headers.ts'
 
-t.test("headers that are the sender's own business pass", async t => {
+t.test('validateHeader accepts headers that are up to the sender', async t => {
   const names = [
     'X-Entity-Ref-ID',
     'x',
@@ -25,7 +25,7 @@ t.test("headers that are the sender's own business pass", async t => {
   }
 })
 
-t.test('headers that the message or a receiver writes are refused, in any case', async t => {
+t.test('validateHeader refuses headers that we or receivers write, in any case', async t => {
   const reserved = `From To Cc Bcc Sender Subject Date Message-ID Reply-To MIME-Version Received Return-Path
     DKIM-Signature DKIM-Filter ARC-Seal ARC-Message-Signature ARC-Authentication-Results Authentication-Results
     Content-Type Content-Transfer-Encoding Content-ID Resent-From Resent-Bcc X-Mailbrook-Id`
@@ -34,12 +34,12 @@ t.test('headers that the message or a receiver writes are refused, in any case',
   }
 })
 
-t.test('a header with a field of its own names the field', async t => {
+t.test('validateHeader names the field that sets the header', async t => {
   t.equal(validateHeader('reply-to', 'a@b.co'), 'is set by the `reply_to` field')
   t.equal(validateHeader('BCC', 'a@b.co'), 'is set by the `bcc` field')
 })
 
-t.test('what is no header name is refused', async t => {
+t.test('validateHeader refuses invalid names', async t => {
   const names = [
     '',
     ' ',
@@ -59,13 +59,13 @@ t.test('what is no header name is refused', async t => {
   for (const name of names) t.match(validateHeader(name, 'x'), /is not a header name/, escape(name))
 })
 
-t.test('a value of one line passes, whatever it says', async t => {
+t.test('validateHeader accepts any value of one line', async t => {
   for (const value of ['', ' ', 'a\tb', 'Grüße 👍', '=?utf-8?q?x?=', 'a'.repeat(MAX_HEADER_VALUE)]) {
     t.equal(validateHeader('X-A', value), null)
   }
 })
 
-t.test('a value that could end its line is refused', async t => {
+t.test('validateHeader refuses values with line breaks or control characters', async t => {
   const endings = [
     '\r\n',
     '\r',
@@ -88,19 +88,19 @@ t.test('a value that could end its line is refused', async t => {
   t.equal(validateHeader('X-A', 'a'.repeat(MAX_HEADER_VALUE + 1)), 'is longer than 8,000 characters')
 })
 
-t.test('the first header that is refused is named', async t => {
+t.test('validateHeaders returns the first refused header', async t => {
   t.equal(validateHeaders({}), null)
   t.equal(validateHeaders({ 'X-A': '1', 'X-B': '2' }), null)
   t.strictSame(validateHeaders({ 'X-A': '1', Date: 'now', To: 'x' }), { name: 'Date', reason: 'is reserved' })
   t.match(validateHeaders(JSON.parse('{ "__proto__": "x" }')), { name: '__proto__' })
 })
 
-t.test('names that differ only by case are one header given twice', async t => {
+t.test('validateHeaders refuses names that differ only by case', async t => {
   t.strictSame(validateHeaders({ 'X-A': '1', 'x-a': '1' }), { name: 'x-a', reason: 'is given twice' })
   t.strictSame(validateHeaders({ 'x-b': '1', 'X-B': '2' }), { name: 'X-B', reason: 'is given twice' })
 })
 
-t.test('a message carries at most a hundred headers', async t => {
+t.test('validateHeaders accepts at most 100 headers', async t => {
   const headers = Object.fromEntries(Array.from({ length: MAX_HEADERS }, (_, i) => [`X-${i}`, 'x']))
   t.equal(validateHeaders(headers), null)
   t.match(validateHeaders({ ...headers, 'X-Last': 'x' }), { name: 'X-Last', reason: /100/ })

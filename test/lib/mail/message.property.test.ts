@@ -50,7 +50,7 @@ const pairs = (mailboxes: { name?: string | null; address?: string | undefined }
   mailboxes.map(({ name, address }) => [name ?? '', address])
 const lines = (text: string | false | null | undefined) => (text || '').replace(/\r\n?|\n/g, '\n')
 
-/** What a reader should make of a mail. No text and empty text are the same to it. */
+/** The message as a parser should read it, with empty text and no text being the same. */
 const given = (mail: Message) => ({
   subject: mail.subject,
   from: pairs([mail.from]),
@@ -63,7 +63,7 @@ const given = (mail: Message) => ({
 })
 type Seen = ReturnType<typeof given>
 
-/** Neither reader decodes custom headers. Encoded words that a caller wrote into ASCII are to stay as they are. */
+/** Neither parser decodes custom headers. Encoded words that a caller wrote in ASCII must stay as they are. */
 const readHeaders = ({ headers }: Message, raw: (key: string) => string): Seen['headers'] =>
   Object.entries(headers).map(([name, values]) => {
     const value = String(values)
@@ -121,8 +121,8 @@ function composeByReference({
 }
 
 /**
- * Known losses of the reference: outer and repeated spaces, encoded words written as plain text, a bare CR in a body.
- * There the input alone is the measure. It also adds a line break to the end of a body.
+ * Known losses of the reference: outer and repeated spaces, encoded words written as plain text, a bare CR in a body. There
+ * we compare with the input alone. The reference also adds a line break to the end of a body.
  */
 function keysBothKeep(seen: Seen, mail: Message): (keyof Seen)[] {
   const isKept = (value: string) => !/=\?|^\s|\s$|\s\s|\t/.test(value)
@@ -134,7 +134,7 @@ function keysBothKeep(seen: Seen, mail: Message): (keyof Seen)[] {
 const pick = (seen: Seen, keys: (keyof Seen)[]) =>
   keys.map(key => (key === 'text' || key === 'html' ? seen[key].trimEnd() : seen[key]))
 
-t.test('whatever the mail, two readers see it as given, and as the reference composer sends it', async t => {
+t.test('any message reads as given by two parsers, and as the reference composer writes it', async t => {
   let compared = 0
   const property = fc.asyncProperty(mails, async mail => {
     const source = serializeMessage(composeMessage(mail))
@@ -151,7 +151,7 @@ t.test('whatever the mail, two readers see it as given, and as the reference com
   t.ok(compared > 2000, 'most fields were compared to the reference too')
 })
 
-t.test('whatever the mail, its lines are short ASCII ended by CRLF, and the same every time', async t => {
+t.test('any message has short ASCII lines ended by CRLF, and the same bytes every time', async t => {
   const property = fc.property(mails, mail => {
     const source = serializeMessage(composeMessage(mail))
     doesNotMatch(source.toString('latin1'), /[^\t\r\n -~]|\r(?!\n)|(?<!\r)\n|[^\r\n]{999}|\n[\t ]+\r/)

@@ -7,7 +7,7 @@ const source = (change: Partial<Message>) => serializeMessage(composeMessage({ .
 const raw = (change: Partial<Message>, name: string) =>
   composeMessage({ ...mail, ...change }).fields.find(field => field.name === name)?.raw
 
-/** The names of the fields as the most lenient reader finds them, whatever the composer believes to have written. */
+/** The names of the fields as the most lenient parser finds them. */
 const namesIn = (message: string) =>
   (message.split('\r\n\r\n')[0] ?? '')
     .split(/\r\n|\r|\n/)
@@ -16,7 +16,7 @@ const namesIn = (message: string) =>
 const plainNames = 'From To Subject Date Message-ID MIME-Version Content-Type Content-Transfer-Encoding'
 const namesWithCustom = plainNames.replace('MIME', 'X-A MIME').split(' ')
 
-t.test('a plain mail is this, byte for byte', async t => {
+t.test('a plain message is composed to exactly these bytes', async t => {
   t.same(source({}).split('\r\n'), [
     'From: Acme <news@example.com>',
     'To: ann@example.org',
@@ -32,13 +32,13 @@ t.test('a plain mail is this, byte for byte', async t => {
   ])
 })
 
-t.test('the same mail is composed to the same bytes, another seed to another boundary', async t => {
+t.test('the boundary depends on the seed, and all bytes on the message alone', async t => {
   const both = { text: 'Hi', html: '<p>Hi</p>' }
   t.equal(source(both), source(both))
   t.not(source(both), source({ ...both, seed: 'another' }))
 })
 
-t.test('text comes before html, either alone is no multipart, neither is an empty text', async t => {
+t.test('text comes before html, a single part is not multipart, and no part is an empty text', async t => {
   t.match(source({ html: '<p>Hi</p>' }), /multipart\/alternative.*text\/plain.*SGk=.*text\/html.*PHA\+SGk8L3A\+/s)
   t.notMatch(source({ text: null, html: '<p>Hi</p>' }), /multipart|text\/plain/)
   t.match(source({ text: null }), /text\/plain.*base64\r\n\r\n\r\n$/s)
@@ -50,7 +50,7 @@ t.test('every kind of line break in a body becomes CRLF before it is encoded', a
   t.equal(Buffer.from(body.toString(), 'base64').toString(), 'a\r\nb\r\nc\r\nd\r\n\r\n.')
 })
 
-t.test('a name is quoted when it must be and encoded when quoting is not enough', async t => {
+t.test('a display name is quoted if needed, and encoded if quoting is not enough', async t => {
   const from = (name: string) => raw({ from: { name, address: 'a@b.co' } }, 'From')
   t.equal(from("Zoe O'Neil"), "From: Zoe O'Neil <a@b.co>")
   t.equal(from('Acme, "Inc\\"'), 'From: "Acme, \\"Inc\\\\\\"" <a@b.co>')
@@ -61,14 +61,14 @@ t.test('a name is quoted when it must be and encoded when quoting is not enough'
   t.equal(raw({ to: [{ name: null, address: '"a, b"@b.co' }] }, 'To'), 'To: <"a, b"@b.co>')
 })
 
-t.test('Cc and Reply-To are written only when there is one, and win over a custom Reply-To', async t => {
+t.test('Cc and Reply-To are written only if given, and override a custom Reply-To', async t => {
   const someone = [{ name: null, address: 'c@example.org' }]
   t.equal(raw({ cc: someone, reply_to: someone }, 'Cc'), 'Cc: c@example.org')
   t.equal(raw({ reply_to: someone, headers: { 'reply-to': 'x@y.zz' } }, 'reply-to'), undefined)
   t.equal(raw({ headers: { 'reply-to': 'x@y.zz' } }, 'reply-to'), 'reply-to: x@y.zz')
 })
 
-t.test('long lists fold between mailboxes, at 78 characters', async t => {
+t.test('long address lists are folded between mailboxes at 78 characters', async t => {
   const to = Array.from({ length: 60 }, (_, i) => ({ name: `Person, ${i}`, address: `person${i}@example.org` }))
   const message = source({ to })
   t.notMatch(message, /.{79}/)
@@ -82,7 +82,7 @@ t.test('encoded words split between characters and stay within their line', asyn
   t.equal(lines.map(line => decodeWords(line.replace('Subject: ', ''))).join(''), subject)
 })
 
-t.test('a subject arrives exactly: look-alikes of encoded words, outer and repeated spaces, endless words', async t => {
+t.test('a subject arrives unchanged, with spaces, long words and text like encoded words', async t => {
   const subjects = 'see =?utf-8?B?eHh4?= there| a  b |=?|tab\tbed|größer|plain'.split('|')
   for (const subject of [...subjects, 'x'.repeat(2000), 'w '.repeat(600)]) {
     t.equal((await PostalMime.parse(source({ subject }))).subject, subject)
@@ -90,7 +90,7 @@ t.test('a subject arrives exactly: look-alikes of encoded words, outer and repea
   t.equal(raw({ subject: '' }, 'Subject'), 'Subject:')
 })
 
-t.test('a custom header goes out as it is, folded only at its own spaces', async t => {
+t.test('a custom header is sent unchanged, folded only at its own spaces', async t => {
   const url = `<https://example.com/${'u'.repeat(900)}>`
   const header = (value: string) => raw({ headers: { 'List-Unsubscribe': value } }, 'List-Unsubscribe')
   t.equal(header(`${url}, <mailto:u@example.com>`), `List-Unsubscribe: ${url},\r\n <mailto:u@example.com>`)
@@ -101,7 +101,7 @@ t.test('a custom header goes out as it is, folded only at its own spaces', async
   t.equal(raw({ headers: { "X_a!'9<~": 'x' } }, "X_a!'9<~"), "X_a!'9<~: x")
 })
 
-t.test('a custom header of several values is a field for each', async t => {
+t.test('a custom header with several values becomes several fields', async t => {
   const fields = composeMessage({ ...mail, headers: { Comments: ['one', 'two\r\nBcc: x'], 'X-A': [] } }).fields
   t.same(
     fields.filter(({ name }) => !plainNames.split(' ').includes(name)).map(field => field.raw),
@@ -109,12 +109,12 @@ t.test('a custom header of several values is a field for each', async t => {
   )
 })
 
-t.test('a message that shows no recipient says so, and is not To those of its Cc', async t => {
+t.test('a message without visible recipients says undisclosed-recipients, unless it has a Cc', async t => {
   t.equal(raw({ to: [] }, 'To'), 'To: undisclosed-recipients:;')
   t.equal(raw({ to: [], cc: [{ name: null, address: 'a@b.co' }] }, 'To'), undefined)
 })
 
-t.test('a custom header is encoded when it is not ASCII, or has a word no line can hold', async t => {
+t.test('a custom header is encoded if it is not ASCII or has too long a word', async t => {
   for (const value of [`<https://example.com/${'u'.repeat(2000)}>`, 'größer  als']) {
     const message = source({ headers: { 'X-Long': value } })
     t.notMatch(message, /.{79}/)
@@ -122,7 +122,7 @@ t.test('a custom header is encoded when it is not ASCII, or has a word no line c
   }
 })
 
-t.test('a custom header never replaces or repeats a field of ours', async t => {
+t.test('a custom header never replaces or repeats one of our fields', async t => {
   const ours = 'Bcc from TO cc Subject DATE message-id Content-Type DKIM-Signature MIME-Version'.split(' ')
   const headers = Object.fromEntries([...ours, 'X-A'].map(name => [name, 'x']))
   t.same(namesIn(source({ headers })), namesWithCustom)
@@ -132,7 +132,7 @@ const breaks = '\r\n|\n|\r|\r\n\r\n|\n\n|\n\r|\r\n |\r\n\t| \r\n|\r\r\n|\0\r\n|"
 const controls = '\0|\u0085|\u2028|\u2029|\v|\f|\x1b|\x1c|\x7f|\u010d\u010a|\u560d\u560a'.split('|')
 const encodings = '%0d%0a|\\r\\n|=0D=0A|=?utf-8?Q?=0D=0A?=|=?utf-8?B?DQo=?=|&#13;&#10;'.split('|')
 
-t.test('nothing in a subject, a name or a header value adds a header line', async t => {
+t.test('subjects, names and header values cannot inject header lines', async t => {
   for (const end of [...breaks, ...controls, ...encodings, `${'x'.repeat(2000)}\r\n`]) {
     const hostile = `a${end}Bcc: evil@example.net${end}${end}body`
     const mailbox = { name: hostile, address: 'a@b.co' }
@@ -144,7 +144,7 @@ t.test('nothing in a subject, a name or a header value adds a header line', asyn
   }
 })
 
-t.test('what is not validated where it must be is refused rather than written', async t => {
+t.test('composeMessage throws for ids, addresses and header names that were not validated', async t => {
   for (const end of [...breaks.slice(0, 6), 'ö', 'x'.repeat(1000)]) {
     const hostile = `a${end}Bcc: evil@example.net`
     t.throws(() => source({ message_id: hostile }), TypeError)

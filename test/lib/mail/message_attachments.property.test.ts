@@ -55,7 +55,7 @@ const mails = fc
   })
 type Mail = Omit<Message, 'attachments'> & { attachments: (MessageAttachment & { content: Buffer })[] }
 
-/** What a reader should make of the files: those that html shows come first. */
+/** The files as a parser should list them: inline files come first. */
 function given({ attachments, html }: Mail) {
   const files = attachments.map(({ filename, content_type, content_id, content_disposition, content }) => {
     const [type = ''] = content_type?.split(';') ?? []
@@ -114,7 +114,7 @@ async function verdict(source: Buffer): Promise<string> {
   return results.map(({ status }) => status.result).join()
 }
 
-t.test('whatever the files, two readers get them as given, and the signature holds', async t => {
+t.test('any files arrive as given in two parsers, and the signature verifies', async t => {
   const property = fc.asyncProperty(mails, fc.constantFrom(...signers), async (mail, keys) => {
     const source = await composeAndSign(mail, keys)
     const lines = (text: string | null) => (text ?? '').replace(/\r\n/g, '\n')
@@ -134,7 +134,7 @@ t.test('whatever the files, two readers get them as given, and the signature hol
   t.pass()
 })
 
-t.test('any bytes in any pieces are written as base64 lines of the length that was kept for them', async t => {
+t.test('any bytes in any pieces are written as base64 of the predicted length', async t => {
   const pieces = fc.array(fc.oneof(fc.integer({ min: 0, max: 200 }), fc.constantFrom(57, 58_368, 58_369)), {
     maxLength: 9,
   })
@@ -155,7 +155,7 @@ t.test('any bytes in any pieces are written as base64 lines of the length that w
   t.pass()
 })
 
-t.test('the hash of a body, taken as it is written, is that of the general canonicalization', async t => {
+t.test('the body hash computed while writing equals that of the general canonicalization', async t => {
   const texts = ['a\r\n', ' a\r\n', 'a  b\r\n', 'a \r\n', '\ta\r\n', '\r\n', 'x'.repeat(600_000), 'a: b\r\n\r\n']
   const bodies = fc.array(fc.oneof(fc.constantFrom(...texts), fc.integer({ min: 0, max: 300 })), { maxLength: 6 })
   const property = fc.asyncProperty(bodies, fc.constantFrom(...signers), async (body, keys) => {

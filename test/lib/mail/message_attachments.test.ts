@@ -7,7 +7,7 @@ import { file, image, plainMail } from '#test/support/mail/attachments.ts'
 const source = async (change: Partial<Message>) =>
   (await composeAndSign({ ...plainMail, ...change }, [])).toString('latin1')
 
-/** The types of the parts, indented by their level. */
+/** The content types of the parts, indented by level. */
 const structure = async (change: Partial<Message>) => {
   const open: string[] = []
   const found: string[] = []
@@ -27,7 +27,7 @@ const fieldsOf = async (attachment: MessageAttachment) => {
   return head.replace(/\r\n /g, ' ').split('\r\n')
 }
 
-t.test('a mail with a file is this, byte for byte', async t => {
+t.test('a message with a file is composed to exactly these bytes', async t => {
   const pdf = file('a'.repeat(60), { filename: 'report.pdf' })
   t.same((await source({ attachments: [pdf] })).split('\r\n').slice(5), [
     'MIME-Version: 1.0',
@@ -50,7 +50,7 @@ t.test('a mail with a file is this, byte for byte', async t => {
   ])
 })
 
-t.test('there are only the levels that are needed', async t => {
+t.test('a message has only the multipart levels that it needs', async t => {
   const pdf = file('x', { filename: 'a.pdf' })
   const [text, html] = ['Hi', '<img src="cid:logo">']
   const [plain, hyper, both] = [' text/plain', ' text/html', ' multipart/alternative']
@@ -72,7 +72,7 @@ t.test('there are only the levels that are needed', async t => {
   t.match(await source({ text, html, attachments: [image('logo')] }), /related; type="multipart\/alternative";\r\n /)
 })
 
-t.test('what html cannot show is a file like others', async t => {
+t.test('a file that html cannot show inline is an attachment', async t => {
   const disposition = async (change: Partial<Message>) =>
     /Content-Disposition: (\w+)/.exec(await source({ html: '<p>', ...change }))?.[1]
   t.equal(await disposition({ attachments: [image('logo')] }), 'inline')
@@ -82,7 +82,7 @@ t.test('what html cannot show is a file like others', async t => {
   t.equal(await disposition({ attachments: [{ ...image('x'), content_disposition: 'attachment' }] }), 'attachment')
 })
 
-t.test('a type is as given, or goes by the extension, and what is composite is bytes like others', async t => {
+t.test('the content type is as given or by extension, and composite types become plain bytes', async t => {
   const type = async (filename: string, content_type: string | null = null) =>
     (await fieldsOf(file('x', { filename, content_type })))[0]?.replace(/; name=.*/, '')
   t.equal(await type('a.DOCX'), 'Content-Type: application/vnd.openxmlformats-officedocument.wordprocessingml.document')
@@ -95,7 +95,7 @@ t.test('a type is as given, or goes by the extension, and what is composite is b
   t.equal(await type('a.eml'), 'Content-Type: application/octet-stream')
 })
 
-t.test('a name that is not plain is encoded, and an old reader is shown a plain one', async t => {
+t.test('a filename that is not plain ASCII is encoded, with a plain fallback', async t => {
   const fields = async (filename: string) => {
     const [type = '', , disposition = ''] = await fieldsOf(file('x', { filename }))
     return [type.replace(/.*name=/, ''), disposition.replace('Content-Disposition: attachment; ', '')]
@@ -115,7 +115,7 @@ t.test('a name that is not plain is encoded, and an old reader is shown a plain 
 const hostile = ['\r\n', '\n', '\r', '\r\n\r\n', '\r\n ', '\0', '\v', '\x1b', '\u0085', '\u2028', '\u2029', '\u202e']
 const quotes = ['"', '"\r\n', '\\"', "''", '"; filename="b', '%0d%0a', '=?utf-8?Q?=0D=0A?=', '\ud800', '\u560d\u560a']
 
-t.test('nothing in a name adds a header line or a parameter', async t => {
+t.test('filenames cannot inject header lines or parameters', async t => {
   for (const end of [...hostile, ...quotes, 'x'.repeat(3000), 'é'.repeat(3000)]) {
     const filename = `a${end}Bcc: evil@example.net${end}.pdf`
     const message = await source({ html: '<p>', attachments: [file('x', { filename }), image(`logo`)] })
@@ -128,7 +128,7 @@ t.test('nothing in a name adds a header line or a parameter', async t => {
   }
 })
 
-t.test('a content id or type that nobody validated is refused rather than written', async t => {
+t.test('composeMessage refuses content ids and types that were not validated', async t => {
   for (const end of ['\r\n', '\r\n\r\n', '\n', '\0', 'ö', '\u2028', 'x'.repeat(1000)]) {
     await t.rejects(source({ attachments: [{ ...file('x'), content_id: `a${end}b` }] }), TypeError)
     await t.rejects(source({ attachments: [{ ...file('x'), content_type: `a/b${end}X-A: b` }] }), TypeError)
@@ -136,7 +136,7 @@ t.test('a content id or type that nobody validated is refused rather than writte
   await t.rejects(source({ attachments: [{ ...file('x'), content_id: '<a>' }] }), TypeError)
 })
 
-t.test('a file with more or fewer bytes than it should have is an error, as is one that cannot be read', async t => {
+t.test('a file of the wrong size, or one that cannot be read, is an error', async t => {
   const attach = (attachment: MessageAttachment) => composeAndSign({ ...plainMail, attachments: [attachment] }, [])
   const name = 'attachment "a.bin"'
   await t.rejects(attach(file('12345', { size: 4 })), { message: `${name} has more than its 4 bytes` })
@@ -162,6 +162,6 @@ t.test('a file with more or fewer bytes than it should have is an error, as is o
   await t.rejects(attach(file('', { size: 1, read: away })), RangeError)
 })
 
-t.test('the content of a message with attachments does not come from composeMessage', async t => {
+t.test('composeMessage throws for a message with attachments', async t => {
   t.throws(() => composeMessage({ ...plainMail, attachments: [file('x')] }), TypeError)
 })

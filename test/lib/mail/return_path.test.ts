@@ -6,7 +6,7 @@ import { createSecrets } from '#lib/secrets.ts'
 const secrets = createSecrets('a secret key of thirty-two chars')
 const id = '019d1f3a-5b7c-7def-8123-456789abcdef'
 
-t.test('a return path leads back to its delivery', async t => {
+t.test('parseReturnPathLocal returns the id of the delivery', async t => {
   const ids = Array.from({ length: 500 }, () => randomUUID())
   const locals = ids.map(id => returnPathLocal(id, secrets))
   t.strictSame(
@@ -19,14 +19,14 @@ t.test('a return path leads back to its delivery', async t => {
   )
 })
 
-t.test('it is base32 of the id and its signature, and fits a local part', async t => {
+t.test('a return path is base32 of the id and its signature, and fits a local part', async t => {
   const local = returnPathLocal(id, secrets)
   t.ok(local.length <= 64)
   // 24 digits are the first 15 bytes exactly.
   t.equal(local.slice(2, 26), 'AGOR6OS3PR667AJDIVTYTK6N'.toLowerCase())
 })
 
-t.test('it survives a change of case on the way', async t => {
+t.test('a return path survives a change of case', async t => {
   const local = returnPathLocal(id, secrets)
   t.equal(parseReturnPathLocal(local.toUpperCase(), secrets), id)
   t.equal(parseReturnPathLocal(local.replace('b-a', 'B-A'), secrets), id)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { forwardSubject, replyHeaders, replySubject, safeSubject } from '#lib/mail/threading.ts'
 
-t.test('the subject of an answer begins once as one', async t => {
+t.test('replySubject and forwardSubject add their prefix only once', async t => {
   for (const subject of ['Re: a', 'RE: a', 'Aw: a', 'Sv: a', 'Re[2]: a', 'antw:a', 'Re：a']) {
     t.equal(replySubject(subject), subject)
   }
@@ -11,13 +11,13 @@ t.test('the subject of an answer begins once as one', async t => {
   t.equal(forwardSubject('Re: a'), 'Fwd: Re: a')
 })
 
-t.test('a stranger’s subject becomes one line that may be sent', async t => {
+t.test('hostile subjects become one line that can be sent', async t => {
   t.equal(replySubject('a\r\nBcc: x@y.com\u2028b\0'), 'Re: a Bcc: x@y.com b')
   t.equal(safeSubject(`\ud800${'x'.repeat(2_000)}`).length, 998)
   t.equal(replySubject(`${'x'.repeat(993)}😀`), `Re: ${'x'.repeat(993)}`)
 })
 
-t.test('references are those of the thread with the last message at their end, each once', async t => {
+t.test('References lists the ids of the thread once each, the last message at the end', async t => {
   const headers = (message_id: string | null, references: string | null = null, in_reply_to: string | null = null) =>
     replyHeaders({ message_id, references, in_reply_to }).References
   t.equal(headers('<c@y>', '<a@y>\r\n\t<b@y> <a@y>'), '<a@y> <b@y> <c@y>')
@@ -27,7 +27,7 @@ t.test('references are those of the thread with the last message at their end, e
   t.strictSame(replyHeaders({ message_id: null, references: '<a@y>', in_reply_to: null }), {})
 })
 
-t.test('what is no message id, or has something hidden in it, is left out', async t => {
+t.test('invalid message ids are left out of References', async t => {
   const wrong = [
     '<a b@y>',
     '<a@y',
@@ -45,7 +45,7 @@ t.test('what is no message id, or has something hidden in it, is left out', asyn
   }
 })
 
-t.test('a long thread keeps its beginning and its end, however long', async t => {
+t.test('References of a long thread keeps its first and last ids', async t => {
   const id = (n: number) => `<${n}${'x'.repeat(240)}@y>`
   const references = Array.from({ length: 5_000 }, (_, n) => id(n)).join(' ')
   const { References = '' } = replyHeaders({ message_id: id(5_000), references, in_reply_to: null })

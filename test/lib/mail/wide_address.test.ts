@@ -4,7 +4,7 @@ import t from 'tap'
 import { explainUnsendable, parseWideAddress, type WideAddress } from '#lib/mail/wide_address.ts'
 import { parseRecipient } from '#lib/receiving/recipient.ts'
 
-t.test('a local part is what its quotes and escapes mean', async t => {
+t.test('parseWideAddress decodes quotes and escapes of local parts', async t => {
   const cases: [string, string | null, WideAddress['kind']?][] = [
     ['a.b@x.co', 'a.b', 'plain'],
     ['ü@x.co', 'ü', 'international'],
@@ -29,14 +29,14 @@ t.test('a local part is what its quotes and escapes mean', async t => {
   }
 })
 
-t.test('a recipient is no route to somewhere else', async t => {
+t.test('parseRecipient refuses source routes', async t => {
   for (const text of ['a%b.co@x.co', 'b.co!a@x.co', '"a@b.co"@x.co', '"a\\@b.co"@x.co', '"a%b"@x.co', '"b!a"@x.co']) {
     t.ok(parseWideAddress(text), text)
     t.equal(parseRecipient(text), null, text)
   }
 })
 
-t.test('only an address that exists for all we know is said to be received', async t => {
+t.test('explainUnsendable explains only addresses that may exist', async t => {
   t.match(explainUnsendable('Jo <"a b"@x.co>'), /^Addresses with quoted local parts are received/)
   t.match(explainUnsendable('ü@x.co'), /^Addresses with non-ASCII local parts are received/)
   for (const text of ['a@x.co', 'ü', 'ü@x', 'ü@@x.co', '"a@x.co']) t.equal(explainUnsendable(text), null, text)
@@ -56,7 +56,7 @@ const local = fc.oneof(
   fc.array(shard, { maxLength: 6 }).map(all => `"${all.join('')}"`),
 )
 
-t.test('an address is read as a full RFC 5322 and 6532 parser reads it', async t => {
+t.test('parseWideAddress agrees with a full RFC 5322 and 6532 parser', async t => {
   let accepted = 0
   const property = fc.property(local, local => {
     const text = `${local}@x.co`
@@ -72,14 +72,14 @@ function contentOf({ local }: WideAddress): string {
   return local.startsWith('"') ? local.slice(1, -1).replace(/\\(.)/g, '$1') : local
 }
 
-/** The local part without its quotes, null for what is no address, or one that reads other than it is stored. */
+/** The local part without its quotes, or null for what is no address or would be stored as a different one. */
 function byTheBook(input: string): string | null {
-  // Only ASCII is escaped in SMTP (RFC 5321 4.1.2), as RFC 6531 3.3 leaves that as it is.
+  // SMTP escapes only ASCII (RFC 5321 4.1.2), which RFC 6531 3.3 does not change.
   if (/[\p{Cc}\p{Cs}\p{Bidi_Control}\u00a0]|(?<!\\)(?:\\\\)*\\\P{ASCII}/u.test(input)) return null
   const mailbox = emailAddresses.parseOneAddress({ input, rfc6532: true, strict: true, startAt: 'mailbox' })
   if (mailbox?.type !== 'mailbox' || mailbox.parts.address.tokens !== input) return null
   const { tokens } = mailbox.parts.local
-  // Blanks and comments around the local part belong to its tokens.
+  // Blanks and comments around the local part are part of its tokens.
   if (!/^(?:".*"|[^\s"()]+)$/.test(tokens)) return null
   return tokens.startsWith('"') ? tokens.slice(1, -1).replace(/\\(.)/gu, '$1') : tokens
 }

@@ -7,14 +7,14 @@ const KEY = 'a secret key of more than 32 characters'
 const secrets = createSecrets(KEY)
 const textOf = (challenge: Uint8Array) => Buffer.from(challenge).toString('base64url')
 
-t.test('a challenge is known for its purpose alone, on each server of the same secret', async t => {
+t.test('a challenge is valid only for its purpose, on every server with the same secret', async t => {
   const text = textOf(createChallenge(secrets, 'add 1'))
   t.ok(isChallenge(createSecrets(KEY), 'add 1', text))
   t.notOk(isChallenge(secrets, 'add 2', text))
   t.notOk(isChallenge(createSecrets(`${KEY}!`), 'add 1', text))
 })
 
-t.test('a challenge that was changed anywhere, or cut, is unknown', async t => {
+t.test('a challenge with any byte changed, or cut, is invalid', async t => {
   const challenge = createChallenge(secrets, 'add 1')
   const text = textOf(challenge)
   for (let at = 0; at < challenge.length; at++) {

@@ -3,35 +3,35 @@ import { findClient, networkOf, parseNetworks } from '#lib/net/client_address.ts
 
 const proxies = parseNetworks('10.0.0.0/8, 192.0.2.7,fd00::/8 ,2001:DB8:0:0::1')
 
-t.test('without trusted proxies the peer is the client, whatever it says', async t => {
+t.test('findClient returns the peer when there are no trusted proxies', async t => {
   t.equal(findClient('10.0.0.1', '1.2.3.4', undefined), '10.0.0.1')
   t.equal(findClient('::ffff:10.0.0.1', '1.2.3.4', undefined), '10.0.0.1')
 })
 
-t.test('a peer that is not trusted is the client, whatever it says', async t => {
+t.test('findClient returns a peer that is not trusted', async t => {
   for (const peer of ['11.0.0.1', '192.0.2.8', 'fe80::1', '2001:db8::2']) {
     t.equal(findClient(peer, '1.2.3.4', proxies), peer)
   }
 })
 
-t.test('behind a trusted proxy the client is what the proxy saw', async t => {
+t.test('findClient returns the address that a trusted proxy saw', async t => {
   for (const peer of ['10.0.0.1', '::ffff:10.0.0.1', '::FFFF:a00:1', '192.0.2.7', 'fdff::9', '2001:db8:0::0:1']) {
     t.equal(findClient(peer, '1.2.3.4', proxies), '1.2.3.4', peer)
     t.equal(findClient(peer, '2001:db8:5::1', proxies), '2001:db8:5::1', peer)
   }
 })
 
-t.test('what a client forges stands left of its own address, and is not looked at', async t => {
+t.test('forged addresses to the left of the real one are ignored', async t => {
   t.equal(findClient('10.0.0.1', '9.9.9.9, 1.2.3.4', proxies), '1.2.3.4')
   t.equal(findClient('10.0.0.1', '9.9.9.9,10.0.0.5,1.2.3.4 , fd00::1,10.9.9.9', proxies), '1.2.3.4')
   t.equal(findClient('10.0.0.1', 'nonsense, 1.2.3.4', proxies), '1.2.3.4')
 })
 
-t.test('a chain of trusted proxies only begins at the first of them', async t => {
+t.test('a chain of trusted proxies alone begins at the leftmost', async t => {
   t.equal(findClient('10.0.0.1', '10.0.0.3, 10.0.0.2', proxies), '10.0.0.3')
 })
 
-t.test('what is no address ends the chain', async t => {
+t.test('text that is not an address ends the chain', async t => {
   for (const nothing of [
     '',
     ' ',
@@ -50,7 +50,7 @@ t.test('what is no address ends the chain', async t => {
   }
 })
 
-t.test('an address may come with a port, a zone, or as IPv6 that means IPv4', async t => {
+t.test('an address may have a port, a zone or an IPv4-mapped form', async t => {
   for (const [hop, client] of [
     ['1.2.3.4:5000', '1.2.3.4'],
     ['[2001:db8:5::1]:5000', '2001:db8:5::1'],
@@ -63,11 +63,11 @@ t.test('an address may come with a port, a zone, or as IPv6 that means IPv4', as
   }
 })
 
-t.test('a peer that is gone has no address', async t => {
+t.test('a closed socket has no address', async t => {
   t.equal(networkOf(findClient('', '1.2.3.4', proxies)), '')
 })
 
-t.test('an IPv6 client is its /64 network, an IPv4 client itself', async t => {
+t.test('networkOf returns the /64 of IPv6 and the address of IPv4', async t => {
   for (const [address, network] of [
     ['1.2.3.4', '1.2.3.4'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
@@ -82,11 +82,11 @@ t.test('an IPv6 client is its /64 network, an IPv4 client itself', async t => {
   }
 })
 
-t.test('a network of everyone is everyone', async t => {
+t.test('parseNetworks accepts 0.0.0.0/0 and ::/0', async t => {
   t.equal(findClient('8.8.8.8', '1.2.3.4', parseNetworks('0.0.0.0/0')), '1.2.3.4')
   t.equal(findClient('2001:db8::1', '1.2.3.4', parseNetworks('::/0')), '1.2.3.4')
 })
 
-t.test('what is neither an address nor a network is named', async t => {
+t.test('parseNetworks names the invalid entry', async t => {
   t.throws(() => parseNetworks('10.0.0.1, proxy.acme.com'), { name: 'RangeError', message: /^"proxy\.acme\.com" is / })
 })

@@ -6,7 +6,7 @@ import { shows } from '#test/support/shows.ts'
 const { server, zone, asked } = await startZone(t)
 const dns = createDns([server], { try_ms: 100, tries: 2, deadline_ms: 1_000 })
 
-t.test('what there is, is found: in lower case, without dots, texts in one piece', async t => {
+t.test('records are returned in lower case, without final dots, TXT in one piece', async t => {
   const long = 'x'.repeat(600)
   zone['acme.com'] = { TXT: ['one', long], MX: ['20 MX2.acme.com', '10 mx1.acme.com'], NS: ['NS.acme.com'] }
   t.strictSame(await dns.txt('acme.com'), { outcome: 'found', records: ['one', long] })
@@ -14,19 +14,19 @@ t.test('what there is, is found: in lower case, without dots, texts in one piece
   t.strictSame(await dns.ns('acme.com'), { outcome: 'found', records: ['ns.acme.com'] })
 })
 
-t.test('a null MX is found as such', async t => {
+t.test('a null MX is returned as an empty exchange', async t => {
   zone['null.com'] = { MX: ['0 .'] }
   shows(t, await dns.mx('null.com'), { outcome: 'found', records: [{ priority: 0, exchange: '' }] })
 })
 
-t.test('a CNAME is followed to the records of another name', async t => {
+t.test('a CNAME is followed to the records of its target', async t => {
   zone['alias.acme.com'] = { CNAME: ['target.acme.com'] }
   zone['target.acme.com'] = { TXT: ['there'] }
   t.strictSame(await dns.txt('alias.acme.com'), { outcome: 'found', records: ['there'] })
   t.strictSame(await dns.cname('alias.acme.com'), { outcome: 'found', records: ['target.acme.com'] })
 })
 
-t.test('a loop of CNAMEs ends, with nothing found', async t => {
+t.test('a CNAME loop ends without a result', async t => {
   zone['a.loop.com'] = { CNAME: ['b.loop.com'] }
   zone['b.loop.com'] = { CNAME: ['a.loop.com'] }
   for (const answer of [await dns.txt('a.loop.com'), await dns.mx('a.loop.com'), await dns.addresses('a.loop.com')]) {
@@ -34,7 +34,7 @@ t.test('a loop of CNAMEs ends, with nothing found', async t => {
   }
 })
 
-t.test('what is too long for a datagram comes by TCP, 500 texts and 64 KB of it', async t => {
+t.test('a long response is fetched over TCP, with at most 500 texts and 64 KB', async t => {
   zone['many.com'] = { TXT: Array.from({ length: 500 }, (_, n) => `text ${n}`) }
   zone['long.com'] = { TXT: ['y'.repeat(63_000)] }
   shows(t, await dns.txt('many.com'), { outcome: 'found', records: { length: 500 } })
@@ -42,20 +42,20 @@ t.test('what is too long for a datagram comes by TCP, 500 texts and 64 KB of it'
   t.strictSame(await dns.txt('long.com'), { outcome: 'found', records: ['y'.repeat(4_096)] })
 })
 
-t.test('no such name and no such record are told apart', async t => {
+t.test('a missing name and a missing record are distinguished', async t => {
   zone['bare.com'] = { A: ['192.0.2.1'] }
   t.strictSame(await dns.txt('bare.com'), { outcome: 'none', exists: true })
   t.strictSame(await dns.txt('nobody.com'), { outcome: 'none', exists: false })
 })
 
-t.test('a name that cannot be is no such name', async t => {
+t.test('an invalid name counts as missing', async t => {
   for (const name of [`${'a'.repeat(64)}.com`, 'a..com', Array(130).fill('a').join('.')]) {
     t.strictSame(await dns.txt(name), { outcome: 'none', exists: false }, name)
   }
   shows(t, await dns.names('no address'), { outcome: 'none' })
 })
 
-t.test('who cannot or will not say has failed, within the deadline', async t => {
+t.test('a server that refuses or is silent counts as failed within the deadline', async t => {
   for (const trouble of ['servfail', 'refused', 'silent', 'garbage'] as const) {
     zone['sick.com'] = trouble
     const begun = performance.now()
@@ -65,7 +65,7 @@ t.test('who cannot or will not say has failed, within the deadline', async t => 
   }
 })
 
-t.test('a server that is not there has failed', async t => {
+t.test('an unreachable server counts as failed', async t => {
   const nobody = createDns(['127.0.0.1:9'], { try_ms: 100, tries: 1, deadline_ms: 1_000 })
   shows(t, await nobody.txt('acme.com'), { outcome: 'failed' })
 })

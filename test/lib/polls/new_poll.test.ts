@@ -4,14 +4,14 @@ import { NewPoll } from '#lib/polls/new_poll.ts'
 
 const keysOf = (options: unknown[]) => NewPoll.parse({ question: 'x', options }).options.map(({ key }) => key)
 
-t.test('keys are made from labels, and differ', async t => {
+t.test('keys are derived from labels and are unique', async t => {
   t.strictSame(keysOf(['Very good!', 'Très bien', '5 %']), ['very_good', 'tres_bien', '5'])
   t.strictSame(keysOf(['C', 'C++', 'c#']), ['c', 'c_2', 'c_3'])
   t.strictSame(keysOf(['👍', '👎', '是']), ['option_1', 'option_2', 'option_3'])
   t.strictSame(keysOf(['A', { key: 'a', label: 'Other' }]), ['a_2', 'a'])
 })
 
-t.test('any labels that differ have keys that differ and that placeholders can name', async t => {
+t.test('different labels have different keys that placeholders can name', async t => {
   const label = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
   const labels = fc.uniqueArray(label, { minLength: 2, maxLength: 10, selector: text => text.trim() })
   fc.assert(

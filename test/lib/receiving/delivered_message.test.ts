@@ -14,7 +14,7 @@ const TRACE: Trace = {
   received_at: new Date('2026-11-02T09:05:07Z'),
 }
 
-t.test('trace fields name the envelope sender and who brought the message', async t => {
+t.test('traceFields names the envelope sender and the client', async t => {
   t.equal(
     traceFields(TRACE),
     'Return-Path: <ann@y.com>\r\nReceived: from mail.y.com ([192.0.2.1])\r\n\tby mx.acme.com with ESMTPS\r\n' +
@@ -22,7 +22,7 @@ t.test('trace fields name the envelope sender and who brought the message', asyn
   )
 })
 
-t.test('trace fields take whatever a client says', async t => {
+t.test('traceFields accepts anything a client sends', async t => {
   const { protocol: _, ...client } = TRACE.client
   const cases: [Partial<Trace>, RegExp][] = [
     [{ mail_from: '' }, /^Return-Path: <>\r\n/],
@@ -57,7 +57,7 @@ const messages = fc.record({
   cuts: fc.array(fc.nat(300), { maxLength: 5 }),
 })
 
-t.test('a served message has our Return-Path, none of its sender, and the size that is told', async () => {
+t.test('a served message has our Return-Path, none of the sender, and the announced size', async () => {
   const property = fc.asyncProperty(messages, async ({ fields, body, cuts }) => {
     const message = (all: string[]) => `${all.map(field => `${field}\r\n`).join('')}\r\n${body}`
     const stored = Buffer.from(message(fields))

@@ -8,14 +8,14 @@ import { MAX_BYTES, redactBody } from '#lib/request_log/redact.ts'
 const redacted = (body: unknown) => JSON.parse(redactBody(body))
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-t.test('what is ordinary is kept as it is, in its order', async t => {
+t.test('redactBody keeps ordinary values in order', async t => {
   const email = { to: ['a@b.co'], from: 'Grüße 👍 <a@b.co>', n: [1, -1.5, true, null, '', {}, []], 'x"\n': '\u0001"\\' }
   for (const body of [email, [email, email], null, 'text', 0, [], {}, JSON.parse('{"__proto__":{"a":1}}')]) {
     t.equal(redactBody(body), JSON.stringify(body))
   }
 })
 
-t.test('values are written as an answer has them', async t => {
+t.test('values are written as in JSON responses', async t => {
   const date = new Date('2026-11-21T09:19:04.123Z')
   t.strictSame(redacted({ date, queue: undefined, f: () => 1 }), { date: date.toJSON(), f: null })
   t.strictSame(redacted([undefined]), [null])
@@ -65,7 +65,7 @@ const secretNames = [
   ],
 ]
 
-t.test('what is secret by its name is not kept, whatever it is and however deep', async t => {
+t.test('members with secret names are redacted, whatever their value and depth', async t => {
   for (const name of secretNames) {
     for (const secret of ['canary', 7261, true, ['canary'], { a: { b: 'canary' } }]) {
       t.strictSame(redacted([{ a: { [name]: secret, b: 1 } }]), [{ a: { [name]: '[redacted]', b: 1 } }], name)
@@ -74,7 +74,7 @@ t.test('what is secret by its name is not kept, whatever it is and however deep'
   }
 })
 
-t.test('what is named alike and is no secret is kept', async t => {
+t.test('members with similar names that are not secret are kept', async t => {
   const body = {
     ...{
       id: '1',
@@ -92,15 +92,15 @@ t.test('what is named alike and is no secret is kept', async t => {
   t.strictSame(redacted(body), body)
 })
 
-t.test('an API key is not kept, wherever it stands', async t => {
+t.test('an API key is redacted anywhere', async t => {
   const key = generateApiKey()
-  const long = 'x'.repeat(16 * 1024 - 30) + key // clipped in its middle
+  const long = 'x'.repeat(16 * 1024 - 30) + key // cut within the key
   const text = redactBody({ html: `Your key is ${key}.`, [key]: 1, long })
   for (const part of [key, key.slice(0, 30), key.slice(5)]) t.notMatch(text, part)
   t.match(JSON.parse(text), { html: 'Your key is [redacted].', '[redacted]': 1 })
 })
 
-t.test('content is told by its size and hash, of the file that its base64 stands for', async t => {
+t.test('content is replaced by the size and hash of the file', async t => {
   const content = Buffer.from('a file').toString('base64')
   const file = { sha256: sha256('a file'), size: 6 }
   t.strictSame(redacted([{ attachments: [{ filename: 'a', content, content_id: 'x' }] }]), [
@@ -108,20 +108,20 @@ t.test('content is told by its size and hash, of the file that its base64 stands
   ])
   t.strictSame(redacted({ Content: 'Größe; 1' }), { Content: { sha256: sha256('Größe; 1'), size: 10 } })
   t.strictSame(redacted({ content: '' }), { content: { sha256: sha256(''), size: 0 } })
-  const blank = `${' '.repeat(1_000_000)};` // what a careless pattern reads a million times
+  const blank = `${' '.repeat(1_000_000)};` // slow for a careless pattern
   t.match(redacted({ content: blank }), { content: { size: 1_000_001 } })
   const taken = { attachments: [{ content: { sha256: 'ab', size: 9_000_000 } }] }
   t.strictSame(redacted(taken), taken, 'what has been taken out already')
 })
 
-t.test('a long string is clipped and says how long it was, and what follows it is kept', async t => {
+t.test('a long string is clipped with its length, and what follows is kept', async t => {
   const { html, to } = redacted({ html: 'x'.repeat(1_000_000), to: 'a@b.co' })
   t.equal(html, `${'x'.repeat(16 * 1024)}… [1000000 characters]`)
   t.equal(to, 'a@b.co')
   t.match(redacted({ a: `${'x'.repeat(16 * 1024 - 1)}👍👍` }).a, /x\ufffd… \[/, 'not in the middle of a character')
 })
 
-t.test('what has no room is marked as clipped', async t => {
+t.test('values beyond the size limit are marked as clipped', async t => {
   const list = redacted(Array(1_000_000).fill('item'))
   t.equal(list.at(-1), '[clipped]')
   t.strictSame(new Set(list.slice(0, -1)), new Set(['item']))
@@ -133,7 +133,7 @@ t.test('what has no room is marked as clipped', async t => {
   t.match(redactBody(JSON.parse('['.repeat(5_000) + ']'.repeat(5_000))), /^\[+"\[clipped\]"\]+$/)
 })
 
-t.test('whatever it is, it is JSON of 64 KiB at most, and tells no secret', async t => {
+t.test('any body becomes JSON of at most 64 KiB without secrets', async t => {
   const canary = 'canary7261'
   const text = fc.oneof(
     fc.string({ unit: fc.constantFrom('a', '"', '\\', '\u0001', 'é', '👍', '\ud800') }),

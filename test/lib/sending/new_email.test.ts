@@ -5,7 +5,7 @@ import { NewEmail } from '#lib/sending/new_email.ts'
 
 const email = { from: 'a@b.com', to: ['c@d.com'], subject: 'Hi' }
 
-/** How the API refuses an email with these fields: name and message, or null when it does not. */
+/** The error of an email with these fields, name and message, or null if it is valid. */
 function refusal(fields: object): string | null {
   try {
     parse(NewEmail, { ...email, ...fields })
@@ -18,14 +18,14 @@ function refusal(fields: object): string | null {
 
 const form = '`email@domain` or `Name <email@domain>`'
 
-t.test('it names the first field that is missing, before anything that is wrong', async t => {
+t.test('a missing field is named before an invalid one', async t => {
   t.equal(refusal({ from: undefined, to: undefined }), 'missing_required_field Missing `from` field.')
   t.equal(refusal({ to: undefined }), 'missing_required_field Missing `to` field.')
   t.equal(refusal({ from: 'x', headers: 1, subject: undefined }), 'missing_required_field Missing `subject` field.')
   t.equal(refusal({ tags: [{ name: 'a' }] }), 'missing_required_field Missing `tags[0].value` field.')
 })
 
-t.test('a field of another type is wrong, not missing', async t => {
+t.test('a field of the wrong type is invalid, not missing', async t => {
   for (const [field, values] of Object.entries({
     from: [null, 1, true, [], ['a@b.com'], {}, { address: 'a@b.com' }],
     to: [null, 1, {}, [1], [null], [['c@d.com']], [{ address: 'c@d.com' }]],
@@ -44,13 +44,13 @@ t.test('a field of another type is wrong, not missing', async t => {
   }
 })
 
-t.test('a body that is no object is wrong as a whole', async t => {
+t.test('a body that is no object is invalid', async t => {
   for (const body of [undefined, null, 1, 'a', [], [email]]) {
     t.throws(() => parse(NewEmail, body), { name: 'validation_error', message: /^The body must be an object\.$/ })
   }
 })
 
-t.test('each field of addresses refuses what is not one mailbox, by its own name', async t => {
+t.test('address fields refuse anything but one mailbox, and name the field', async t => {
   for (const text of [
     ...['', ' ', 'a', '@', 'a@', '@b.com', 'a@b', 'a b@c.com', 'a@b.com,c@d.com', 'a@b.com;c@d.com', 'a@b.com c@d.com'],
     ...['<a@b.com', 'a@b.com>', 'A <a@b.com> x', 'a@[127.0.0.1]', 'a@127.0.0.1', 'a@b..com', 'a@-b.com', '.a@b.com'],
@@ -69,11 +69,11 @@ t.test('each field of addresses refuses what is not one mailbox, by its own name
   }
 })
 
-t.test('what it was given is shown clipped', async t => {
+t.test('an error quotes at most 100 characters of the value', async t => {
   t.equal(refusal({ to: 'x'.repeat(5_000) }), `invalid_to_address \`to\` must be ${form}, not "${'x'.repeat(100)}…".`)
 })
 
-t.test('a list may hold 50 addresses, 100 headers and 50 tags', async t => {
+t.test('lists hold at most 50 addresses, 100 headers and 50 tags', async t => {
   const many = <T>(count: number, one: (i: number) => T) => Array.from({ length: count }, (_, i) => one(i))
   const headers = (count: number) => Object.fromEntries(many(count, i => [`X-${i}`, '']))
   const tag = () => ({ name: 'a', value: 'b' })
@@ -90,7 +90,7 @@ t.test('a list may hold 50 addresses, 100 headers and 50 tags', async t => {
   t.equal(refusal({ to: [] }), 'validation_error `to` must have 1 to 50 addresses.')
 })
 
-t.test('a subject is one line of 998 characters at most', async t => {
+t.test('a subject is one line of at most 998 characters', async t => {
   t.equal(refusal({ subject: '' }), null)
   t.equal(refusal({ subject: 'é'.repeat(998) }), null)
   t.match(refusal({ subject: 'x'.repeat(999) }), /^validation_error `subject` must have at most 998 characters\.$/)
@@ -99,7 +99,7 @@ t.test('a subject is one line of 998 characters at most', async t => {
   }
 })
 
-t.test('what is tracked is true, false or as the domain says', async t => {
+t.test('track_opens and track_clicks are true, false or null', async t => {
   for (const field of ['track_opens', 'track_clicks', 'trackOpens', 'trackClicks']) {
     for (const given of [true, false, null]) t.equal(refusal({ [field]: given }), null)
     const name = `validation_error \`${field}`
@@ -107,7 +107,7 @@ t.test('what is tracked is true, false or as the domain says', async t => {
   }
 })
 
-t.test('headers that the message is made of, or that would break it, are refused', async t => {
+t.test('headers that we write, or that would break the message, are refused', async t => {
   for (const name of [
     ...['From', 'to', 'CC', 'Bcc', 'Reply-To', 'Subject', 'Sender', 'Date', 'Message-ID', 'MIME-Version', 'Received'],
     ...['Return-Path', 'DKIM-Signature', 'Content-Type', 'content-transfer-encoding', 'ARC-Seal', 'Resent-To'],
@@ -125,7 +125,7 @@ t.test('headers that the message is made of, or that would break it, are refused
   t.equal(refusal({ headers: { 'X-Y': 'a\tb é 🎉', 'In-Reply-To': '<a@b.com>', constructor: 'x' } }), null)
 })
 
-t.test('only with a template may from and subject be missing, and html and text must be', async t => {
+t.test('from and subject are optional only with a template, and html and text must be absent', async t => {
   const id = '01890000-0000-7000-8000-000000000000'
   for (const named of [
     { template_id: id },
@@ -151,7 +151,7 @@ t.test('only with a template may from and subject be missing, and html and text 
   )
 })
 
-t.test('a template is named by an id or an alias, and in one way', async t => {
+t.test('a template is given once, by id or alias', async t => {
   for (const ref of ['', 'A', 'a b', '-a', 'é', 'a'.repeat(65), 1, {}, [], '../a', 'a\n']) {
     t.match(refusal({ template_id: ref, from: undefined }), /^validation_error `template_id` must/, String(ref))
     t.match(refusal({ template: { id: ref } }), /^validation_error `template/)
@@ -163,7 +163,7 @@ t.test('a template is named by an id or an alias, and in one way', async t => {
   t.match(refusal({ template: { alias: '01890000-0000-7000-8000-000000000000' } }), /template.alias/)
 })
 
-t.test('variables are strings and numbers by keys that are not reserved', async t => {
+t.test('variables are strings and numbers with keys that are not reserved', async t => {
   const key = (name: string) => JSON.parse(`{${JSON.stringify(name)}:"x"}`)
   for (const wrong of [
     ...[1, 'a', [], ['a'], { a: null }, { a: true }, { a: [] }, { a: { b: 1 } }, { a: 'x'.repeat(2_001) }],
@@ -189,7 +189,7 @@ t.test('variables are strings and numbers by keys that are not reserved', async 
   t.equal(refusal({ variables: fine, template: { id: 'a', variables: fine } }), null)
 })
 
-t.test('tags are words', async t => {
+t.test('tags consist of letters, digits, _ and -', async t => {
   for (const word of ['', 'a b', 'é', 'a.b', 'a'.repeat(257), 'a\n']) {
     t.match(refusal({ tags: [{ name: word, value: 'a' }] }), /^validation_error `tags\[0\]\.name` must/)
     t.match(refusal({ tags: [{ name: 'a', value: word }] }), /^validation_error `tags\[0\]\.value` must/)

@@ -15,7 +15,7 @@ const email = {
 const termsOfEmails = (account_id: string, fields = {}) =>
   searchedBlock(account_id, [email, { ...email, ...fields }]).terms
 
-t.test('whatever is part of a line has terms that the line has', async t => {
+t.test('a substring of a line has only terms of that line', async t => {
   const line = fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }).map(text => text.replace(/\n/g, ' '))
   fc.assert(
     fc.property(
@@ -43,7 +43,7 @@ const found: Parameters<typeof searchedTerms>[1][] = [
   { q: 'shop <s@b.com>', from: 's@b.com', to: 'x@y.com', domain: 'd', template: 't', tag: 'kind' },
 ]
 
-t.test('an address, a domain, a template and a tag are found as a whole', async t => {
+t.test('addresses, domains, templates and tags are matched as a whole', async t => {
   const terms = new Set(termsOfEmails('a'))
   for (const values of found) {
     t.ok(
@@ -59,24 +59,21 @@ t.test('an address, a domain, a template and a tag are found as a whole', async 
   }
 })
 
-t.test(
-  'what is looked for and marks of what follows stand in the text in their order, whatever the text is made of',
-  async t => {
-    const terms = ['\uf8ff\uf000', '\ue000\ue800', '\u{f0000}x'].map(part => `a${part}b`)
-    for (const values of [...found, ...terms.map(q => ({ q, to: 'x@y.com', tag: 'kind' }))]) {
-      const emails = [email, { ...email, text: `${values.q ?? ''}\n${terms}`, id: 'second' }]
-      const { text, ids } = searchedBlock('a', emails)
-      const entries = text.split('\uf8ff')
-      t.strictSame([entries.length, ids], [3, emails.map(({ id }) => id)])
-      const { needle = '', marks } = searchedTerms('a', values)
-      let end = entries[1]?.indexOf(needle) ?? -1
-      for (const mark of marks.split('%')) end = end === -1 ? -1 : (entries[1]?.indexOf(mark, end + 1) ?? -1)
-      t.not(end, -1, JSON.stringify(values))
-    }
-  },
-)
+t.test('the needle and marks of a search occur in order in the text of its block', async t => {
+  const terms = ['\uf8ff\uf000', '\ue000\ue800', '\u{f0000}x'].map(part => `a${part}b`)
+  for (const values of [...found, ...terms.map(q => ({ q, to: 'x@y.com', tag: 'kind' }))]) {
+    const emails = [email, { ...email, text: `${values.q ?? ''}\n${terms}`, id: 'second' }]
+    const { text, ids } = searchedBlock('a', emails)
+    const entries = text.split('\uf8ff')
+    t.strictSame([entries.length, ids], [3, emails.map(({ id }) => id)])
+    const { needle = '', marks } = searchedTerms('a', values)
+    let end = entries[1]?.indexOf(needle) ?? -1
+    for (const mark of marks.split('%')) end = end === -1 ? -1 : (entries[1]?.indexOf(mark, end + 1) ?? -1)
+    t.not(end, -1, JSON.stringify(values))
+  }
+})
 
-t.test('accounts have no terms in common, and long text has few', async t => {
+t.test('accounts share no search terms, and long text has at most 16', async t => {
   const [mine, theirs] = ['a', 'b'].map(account_id => new Set(termsOfEmails(account_id)))
   t.equal(mine?.intersection(theirs as Set<number>).size, 0)
   t.ok(searchedTerms('a', { q: 'abcdefghij'.repeat(90) }).terms.length <= 16)

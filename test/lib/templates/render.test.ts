@@ -5,14 +5,14 @@ import { type Lookup, listVariableKeys, type Part, render, type Value } from '#l
 
 const renderAll = (source: string, part: Part, lookup: Lookup) => atOnce(render(source, part, lookup))
 
-/** Renders with these values; `shown` for what is refused. */
+/** Renders with these values; throws for what is refused. */
 function draw(source: string, values: Record<string, Value> = {}, part: Part = 'html'): string {
   return renderAll(source, part, key => (Object.hasOwn(values, key) ? values[key] : undefined))
 }
 const parts: Part[] = ['subject', 'html', 'text']
 const refusal = (message: RegExp) => ({ name: 'validation_error', statusCode: 422, message })
 
-t.test('a placeholder stands for a value', async t => {
+t.test('a placeholder is replaced by its value', async t => {
   for (const [source, expected] of [
     ['{{a}}', 'A'],
     ['<{{a}}{{ a }}{{\na\t}}>', '<AAA>'],
@@ -38,7 +38,7 @@ t.test('a placeholder stands for a value', async t => {
   }
 })
 
-t.test('a fallback stands where there is no value', async t => {
+t.test('a fallback is used if there is no value', async t => {
   for (const [source, expected] of [
     ['{{x|there}}', 'there'],
     ['{{ x | there }}', 'there'],
@@ -54,12 +54,12 @@ t.test('a fallback stands where there is no value', async t => {
   }
 })
 
-t.test('without either it is refused, by name', async t => {
+t.test('a placeholder without value or fallback is refused by name', async t => {
   t.throws(() => draw('{{a}}{{x}}', { a: 1 }), refusal(/^Missing value for the variable `x`\.$/))
   t.throws(() => draw('{{{contact.name}}}'), refusal(/`contact\.name`/))
 })
 
-t.test('whoever looks a key up is told whether it has a fallback', async t => {
+t.test('the lookup is told whether the placeholder has a fallback', async t => {
   const asked: [string, boolean][] = []
   renderAll('{{a}}{{b|}}', 'text', (key, has_fallback) => asked.push([key, has_fallback]))
   t.strictSame(asked, [
@@ -68,7 +68,7 @@ t.test('whoever looks a key up is told whether it has a fallback', async t => {
   ])
 })
 
-t.test('what is no placeholder stays as it is', async t => {
+t.test('text that is no placeholder stays unchanged', async t => {
   for (const source of [
     ...['{{', '}}', '{{}}', '{{ }}', '{{a', '{{a}', '{a}}', '{ {a}}', '{{a|x', '{{a|{x}}', '{{a b}}', '{{é}}'],
     ...['{{#if a}}x{{/if}}', '{{^a}}', '{{> a}}', '{{& a}}', '{{! a}}', '{{a.b}}', '{{this.a}}', '{{user.name}}'],
@@ -90,7 +90,7 @@ t.test('what is no placeholder stays as it is', async t => {
   }
 })
 
-// Row 62: what engines with expressions, helpers or plain objects behind them have fallen for.
+// Expressions that have exploited engines with helpers, expressions or plain objects.
 const injections = [
   ...['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', '__defineGetter__', 'prototype', 'this'],
   ...['constructor.constructor', 'this.constructor', '__proto__.x', 'contact.constructor', 'event.__proto__.toString'],
@@ -99,7 +99,7 @@ const injections = [
   ...['global', 'process', 'require("fs")', 'settings', '../a', 'a|safe', 'a|raw', 'a | attr("x")', 'lookup this "a"'],
 ]
 
-t.test('nothing but what was given is ever shown', async t => {
+t.test('template injection shows nothing but the given values', async t => {
   for (const expression of injections) {
     for (const source of [`{{${expression}}}`, `{{{${expression}}}}`, `{{ ${expression} }}`, `{{a}}{{${expression}`]) {
       for (const part of parts) {
@@ -110,14 +110,14 @@ t.test('nothing but what was given is ever shown', async t => {
           t.match(error, refusal(/^Missing value for the variable `[\w.]+`\.$/), source)
           continue
         }
-        // Either it was no placeholder, or one of `a`.
+        // Either it was no placeholder, or its result consists of the value of `a`.
         t.ok([source.replace('{{a}}', 'A'), 'A'].includes(shown), `${source}: ${shown}`)
       }
     }
   }
 })
 
-t.test('a value is escaped in html, and nowhere else', async t => {
+t.test('a value is escaped only in html', async t => {
   const a = `<a href="x" title='y'>&amp;</a>`
   const escaped = '&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;amp;&lt;/a&gt;'
   t.equal(draw('{{a}}', { a }), escaped)
@@ -127,7 +127,7 @@ t.test('a value is escaped in html, and nowhere else', async t => {
   t.equal(draw('{{a}}', { a: 'x\r\ny' }, 'text'), 'x\r\ny')
 })
 
-t.test('a value is not looked into again', async t => {
+t.test('a value is not rendered again', async t => {
   const values = { a: '{{b}}', b: '{{{a}}}', c: '{{', d: 'b}}' }
   t.equal(draw('{{{a}}}{{b}}{{{c}}}{{{d}}}', values, 'text'), '{{b}}{{{a}}}{{b}}')
   t.equal(draw("{{x|$&$1$'}}{{{s}}}", { s: '$&$`$1' }, 'text'), "$&$1$'$&$`$1")
@@ -146,7 +146,7 @@ const value = fc.oneof(
 )
 const dictionary = fc.dictionary(fc.constantFrom('a', 'b', 'contact.a', 'constructor'), value)
 
-t.test('a subject never gains a line', async t => {
+t.test('a value cannot add a line to a subject', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(source, dictionary, (text, values) => {
@@ -158,7 +158,7 @@ t.test('a subject never gains a line', async t => {
   )
 })
 
-t.test('text without two braces is never changed, whatever the values', async t => {
+t.test('text without {{ stays unchanged', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(source, dictionary, (text, values) => {
@@ -169,7 +169,7 @@ t.test('text without two braces is never changed, whatever the values', async t 
   )
 })
 
-t.test('html gains no markup from values between two braces', async t => {
+t.test('html gains no markup from values in double braces', async t => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(
@@ -184,7 +184,7 @@ t.test('html gains no markup from values between two braces', async t => {
   )
 })
 
-t.test('the keys of placeholders are those of variables, once each, except what is not theirs to give', async t => {
+t.test('listVariableKeys returns each key once, without reserved keys', async t => {
   const subject = '{{a}}{{contact.x}}{{FIRST_NAME}}{{first_name}}'
   const html =
     '{{{b|1}}}{{a}}{{unsubscribe_url}}{{{RESEND_UNSUBSCRIBE_URL}}}{{poll}}{{poll_url:yes}}{{this}}{{event.x}}'
@@ -196,7 +196,7 @@ t.test('the keys of placeholders are those of variables, once each, except what 
   ])
 })
 
-t.test('a placeholder is found wherever it begins in a long text', async t => {
+t.test('a placeholder is found at any position of a long text', async t => {
   const [step, longest] = [256 * 1024, `{{{${' '.repeat(20)}x|${'y'.repeat(2_000)}}}}`]
   for (const placeholder of ['{{a}}', '{{{a}}}', longest, '{{a}}{{a}}{{a}}']) {
     const expected = placeholder === longest ? 'y'.repeat(2_000) : 'A'.repeat(placeholder.match(/a/g)?.length ?? 0)
@@ -209,7 +209,7 @@ t.test('a placeholder is found wherever it begins in a long text', async t => {
   t.throws(() => draw(`${'x'.repeat(step - 4)}{{{none}}}`), refusal(/`none`/))
 })
 
-t.test('what is rendered has a length, and a number of placeholders, at most', async t => {
+t.test('the rendered length and the number of placeholders are limited', async t => {
   const a = 'x'.repeat(2_000)
   t.equal(draw('{{a}}'.repeat(2_500), { a }).length, 5_000_000)
   t.throws(
@@ -223,7 +223,7 @@ t.test('what is rendered has a length, and a number of placeholders, at most', a
   t.throws(() => atOnce(listVariableKeys('{{a}}'.repeat(20_001))), refusal(/at most 20,000 placeholders/))
 })
 
-t.test('the longest texts that are made to be slow take the time of any other', async t => {
+t.test('rendering takes linear time for hostile texts of the maximum length', async t => {
   const size = 5_000_000
   const fill = (text: string) => text.repeat(size / text.length)
   for (const [what, text] of Object.entries({
@@ -241,7 +241,7 @@ t.test('the longest texts that are made to be slow take the time of any other', 
   })) {
     const start = performance.now()
     t.equal(draw(text), text, what)
-    // Quadratic time would be minutes; no machine is so slow that linear time were seconds.
+    // Quadratic time would be minutes, and linear time is far below this on any machine.
     const elapsed = performance.now() - start
     t.ok(elapsed < 5_000, `${what}: ${Math.round(elapsed)} ms`)
   }

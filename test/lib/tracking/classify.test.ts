@@ -11,36 +11,36 @@ const classify = (fields: Partial<HitRequest>): string => {
   return `${name} ${rule}`
 }
 
-t.test('browsers are people, whether they open or click', async t => {
+t.test('browsers are human, for opens and clicks', async t => {
   for (const type of TYPES) for (const user_agent of PEOPLE) t.equal(classify({ type, user_agent }), 'human default')
 })
 
-t.test('mail apps open for people', async t => {
+t.test('mail apps are human', async t => {
   for (const user_agent of MAIL_APPS) t.equal(classify({ user_agent }), 'human default')
 })
 
-t.test('image proxies open for people', async t => {
+t.test('image proxies are proxies', async t => {
   for (const [rule, user_agent] of PROXIES) t.equal(classify({ user_agent }), `proxy ${rule}`)
 })
 
-t.test('Apple Mail Privacy Protection opens for nobody knows whom', async t => {
+t.test('Apple Mail Privacy Protection is mpp', async t => {
   t.equal(classify({ user_agent: 'Mozilla/5.0' }), 'mpp apple_mpp')
   t.equal(classify({ user_agent: 'Mozilla/5.0', method: 'HEAD' }), 'machine head')
 })
 
-t.test('machines are machines, whether they open or click', async t => {
+t.test('known bots are machines, for opens and clicks', async t => {
   for (const type of TYPES) {
     for (const [rule, user_agent] of MACHINES) t.equal(classify({ type, user_agent }), `machine ${rule}`, user_agent)
   }
 })
 
-t.test('robots click that would not be told from mail apps by an open', async t => {
+t.test('robots known only to isbot are machines when they click', async t => {
   for (const user_agent of CLICKING_MACHINES) {
     t.equal(classify({ type: 'click', user_agent }), 'machine isbot', user_agent)
   }
 })
 
-t.test('HEAD and a prefetch are no person', async t => {
+t.test('HEAD and prefetch requests are machines', async t => {
   for (const type of TYPES) {
     t.equal(classify({ type, method: 'HEAD' }), 'machine head')
     for (const purpose of ['prefetch', 'Prefetch;prerender', 'preview', 'prerender']) {

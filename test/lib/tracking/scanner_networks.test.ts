@@ -10,7 +10,7 @@ const fileOf = async (bytes: Buffer): Promise<string> => {
   return file
 }
 
-t.test('networks of mail filters are found by their autonomous systems', async t => {
+t.test('openScannerNetworks finds mail filters by autonomous system', async t => {
   const networks = [
     { network: ['67.231.144.0', 20] as [string, number], system: 22_843 },
     { network: ['205.139.110.0', 24] as [string, number], system: 30_031 },
@@ -33,11 +33,11 @@ t.test('networks of mail filters are found by their autonomous systems', async t
   ])
 })
 
-t.test('without a database no address is one of a mail filter', async t => {
+t.test('without ASN_DATABASE no address is a mail filter', async t => {
   t.equal(openScannerNetworks(undefined)('67.231.144.1'), null)
 })
 
-t.test('a file that is no database of autonomous systems is refused', async t => {
+t.test('ASN_DATABASE must be an ASN database', async t => {
   const city = writeAsnDatabase([{ network: ['8.8.8.0', 24], system: 1 }], 'GeoLite2-City')
   for (const bytes of [Buffer.from('nonsense'), Buffer.alloc(0), city]) {
     const file = await fileOf(bytes)

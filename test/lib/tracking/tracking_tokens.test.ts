@@ -15,7 +15,7 @@ const keys = new TokenKeys([first])
 const recipient = { account_id: newId(), delivery_id: newId() }
 const link = { source_id: newId(), link: 300, url: 'https://acme.com/ä?q=1&b=%20#top' }
 
-t.test('tokens name the recipient and the link that they were made for', async t => {
+t.test('tokens return the recipient and the link they were made for', async t => {
   const { open, click } = writeRecipientTokens(recipient, keys)
   t.equal(open.length, 60)
   t.strictSame(parseRecipientToken(open, 'open', keys), recipient)
@@ -23,7 +23,7 @@ t.test('tokens name the recipient and the link that they were made for', async t
   t.strictSame(parseLinkToken(writeLinkToken(link, keys), keys), link)
 })
 
-t.test('a token is none of another purpose', async t => {
+t.test('a token is invalid for another purpose', async t => {
   const { open, click } = writeRecipientTokens(recipient, keys)
   t.equal(parseRecipientToken(open, 'click', keys), null)
   t.equal(parseRecipientToken(click, 'open', keys), null)
@@ -31,7 +31,7 @@ t.test('a token is none of another purpose', async t => {
   t.equal(parseRecipientToken(writeLinkToken(link, keys), 'click', keys), null)
 })
 
-t.test('tokens of an older key stay good', async t => {
+t.test('tokens of an older key stay valid', async t => {
   const old = writeLinkToken(link, keys)
   const both = new TokenKeys([first, second])
   t.strictSame(parseLinkToken(old, both), link)
@@ -58,7 +58,7 @@ t.test('a token with any bit changed is refused', async t => {
   }
 })
 
-t.test('random text is no token', async t => {
+t.test('random text is no valid token', async t => {
   let taken = 0
   for (let n = 0; n < 20_000; n++) {
     const bytes = randomBytes(20 + (n % 60))

@@ -1,8 +1,8 @@
-/** User-Agents as they are seen, by what they are. */
+/** Real User-Agents by category. */
 
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)'
 
-/** Browsers and mail apps of people. */
+/** Browsers and mail apps that people use. */
 export const PEOPLE = [
   `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${WEBKIT} Chrome/142.0.0.0 Safari/537.36`,
   `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${WEBKIT} Chrome/141.0.0.0 Safari/537.36 Edg/141.0.0.0`,
@@ -19,7 +19,7 @@ export const PEOPLE = [
   `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${WEBKIT} Chrome/120.0.0.0 Safari/537.36 OPR/106.0.0.0`,
 ]
 
-/** Mail apps that load pixels; their links open in a browser. */
+/** Mail apps that load pixels; they open links in a browser. */
 export const MAIL_APPS = [
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Thunderbird/128.5.0',
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko)',
@@ -39,7 +39,7 @@ export const PROXIES: [rule: string, user_agent: string][] = [
   ['yahoo_proxy', 'Mozilla/5.0 (compatible; YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html)'],
 ]
 
-/** Machines, whatever they fetch. */
+/** Bots, for any kind of request. */
 export const MACHINES: [rule: string, user_agent: string][] = [
   ['no_user_agent', ''],
   ['barracuda', 'BarracudaCentral (https://www.barracudacentral.org/)'],
@@ -61,7 +61,7 @@ export const MACHINES: [rule: string, user_agent: string][] = [
   ['robot', `Mozilla/5.0 (Windows NT 6.1; WOW64) ${WEBKIT} BingPreview/1.0b`],
 ]
 
-/** Known to isbot alone. */
+/** Known only to isbot. */
 export const CLICKING_MACHINES = [
   'Mozilla/5.0',
   'WhatsApp/2.23.20.0',

@@ -6,7 +6,7 @@ import { createSignEvent, newSigningSecret } from '#lib/webhooks/signature.ts'
 import { policyOf } from '#test/support/http/fetching.ts'
 import { ELSEWHERE, HERE, LOCAL_NAMES } from '#test/support/http/hostile_hosts.ts'
 
-t.test('seven attempts are made, with these pauses and a fifth more or less', async t => {
+t.test('a webhook is retried six times, with these delays varied by a fifth', async t => {
   t.strictSame(RETRY_SECONDS, [5, 300, 1_800, 7_200, 18_000, 36_000])
   for (const [n, seconds] of RETRY_SECONDS.entries()) {
     for (const [random, factor] of [
@@ -22,12 +22,12 @@ t.test('seven attempts are made, with these pauses and a fifth more or less', as
   t.equal(retryWebhook(7, 3_600), null, 'whatever it asks for')
 })
 
-t.test('an endpoint that asks for more time gets it, and for less the usual', async t => {
+t.test('a Retry-After extends the delay, but does not shorten it', async t => {
   t.equal(retryWebhook(1, 3_600), 3_600)
   t.ok(Number(retryWebhook(2, 1)) >= 240)
 })
 
-t.test('a Retry-After says seconds or a time, or nothing', async t => {
+t.test('Retry-After is parsed as seconds or a date', async t => {
   for (const [field, seconds] of [
     [undefined, 0],
     ['', 0],
@@ -48,7 +48,7 @@ t.test('a Retry-After says seconds or a time, or nothing', async t => {
   t.ok(soon > 85 && soon <= 90, `${soon} s`)
 })
 
-t.test('signatures are what openssl says', async t => {
+t.test('signatures equal those of openssl', async t => {
   // printf '1700000000.{"a":"ü"}' | openssl dgst -sha256 -hmac 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3'
   // printf 'msg_1.1700000000.{"a":"ü"}' | openssl dgst -sha256 -hmac '0123456789abcdef01234567' -binary | base64
   const sign = createSignEvent('whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3')
@@ -64,7 +64,7 @@ t.test('signatures are what openssl says', async t => {
   t.not(newSigningSecret(), newSigningSecret())
 })
 
-t.test('an endpoint that can be seen to be forbidden is refused', async t => {
+t.test('readEndpoint refuses URLs that are visibly forbidden', async t => {
   const policy = policyOf([80, 443, 8080, 8443])
   const refused = { name: 'validation_error', message: /^`endpoint` must / }
   const urls = [...HERE, ...ELSEWHERE, ...LOCAL_NAMES].map(host => `http://${host}/`)

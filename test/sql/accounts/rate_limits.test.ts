@@ -12,7 +12,7 @@ const fail = (error: unknown) => {
   throw error
 }
 
-t.test('uses are counted by name and key, up to the limit', async t => {
+t.test('uses are counted per name and key, up to the limit', async t => {
   const [count, countOther] = ['one', 'two'].map(name => createCountUse(pool, { ...limit, name, onError: fail }))
   const uses = [await count?.('a'), await count?.('a'), await count?.('a'), await count?.('b'), await countOther?.('a')]
   const expected = [
@@ -25,13 +25,13 @@ t.test('uses are counted by name and key, up to the limit', async t => {
   t.match(uses, expected)
 })
 
-t.test('a window that all but ended says 1 second, not 0', async t => {
+t.test('reset_s is at least 1', async t => {
   const count = createCountUse(pool, { ...limit, onError: fail })
   await pool.pg.query(`INSERT INTO rate_limits VALUES ('test:late', 1, $1)`, [Date.now() + 900])
   t.match(await count('late'), { isAllowed: true, remaining: 0, reset_s: 1 })
 })
 
-t.test('processes whose machines disagree about the time share a window', async t => {
+t.test('processes with different clocks share a window', async t => {
   const { now } = Date
   t.teardown(() => {
     Date.now = now
@@ -45,7 +45,7 @@ t.test('processes whose machines disagree about the time share a window', async 
   }
 })
 
-t.test('without Postgres it counts by itself, says why, and keeps no process alive', async t => {
+t.test('without Postgres each process counts alone, reports the error and leaves no timers', async t => {
   const gone = createPool(config.DATABASE_URL as string)
   await gone.end()
   const errors: unknown[] = []
@@ -54,11 +54,11 @@ t.test('without Postgres it counts by itself, says why, and keeps no process ali
   const count = createCountUse(gone, { ...limit, onError: error => errors.push(error) })
   const allowed = [await count('a'), await count('a'), await count('a')].map(({ isAllowed }) => isAllowed)
   t.strictSame(allowed, [true, true, false])
-  t.ok(listTimers().length <= before.length) // those of others in this process may end meanwhile
+  t.ok(listTimers().length <= before.length) // timers of other code in this process may end meanwhile
   shows(t, errors, [{ message: /pool/ }, { message: /pool/ }, { message: /pool/ }])
 })
 
-t.test('windows that have ended are deleted, and no others', async t => {
+t.test('deleteExpiredWindows deletes only windows that have ended', async t => {
   await pool.pg.query('DELETE FROM rate_limits')
   await createCountUse(pool, { ...limit, onError: fail })('running')
   await pool.pg.query(`INSERT INTO rate_limits VALUES ('test:ended', 1, $1)`, [Date.now() - 60_000])
@@ -66,7 +66,7 @@ t.test('windows that have ended are deleted, and no others', async t => {
   t.strictSame((await pool.pg.query('SELECT key FROM rate_limits')).rows, [{ key: 'test:running' }])
 })
 
-t.test('the library deletes nothing by itself, with a statement that it gives other values', async t => {
+t.test('the rate limiter library does not delete rows itself', async t => {
   t.teardown(() => mock.timers.reset())
   mock.timers.enable({ apis: ['setTimeout'] })
   const errors: unknown[] = []

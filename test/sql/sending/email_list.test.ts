@@ -10,7 +10,7 @@ const account = await newAccount(world)
 
 type Row = { id: string; subject: string; status: string; last_event: string; has_tag: boolean }
 
-/** More of every status than a search looks through before it turns to the blocks, of which there are 150. */
+/** More of every status than a search reads before it turns to the blocks, of which there are 150. */
 const COUNT = 1_200
 const id = await acceptEmail(world, account)
 const { rows } = await pool.pg.query<Row>(
@@ -45,7 +45,7 @@ async function shows(t: Test, filters: EmailFilters, is: (row: Row) => boolean):
   t.strictSame(backwards, expected, `${JSON.stringify(filters)} before`)
 }
 
-t.test('text, tags and statuses of many emails are found together, in either direction', async t => {
+t.test('a search combines text, tags and statuses, in both directions', async t => {
   const of = (statuses: string[], events: string[] = []) => ({ status: { statuses, events } })
   const isOf = (row: Row, name: string) => row.status === name
   const isOpened = (row: Row) => row.last_event === 'opened'

@@ -31,7 +31,7 @@ const RESULTS: DeliveryResult[] = [
 
 type Delivery = { id: string; email_id: string; recipient: string }
 
-/** Numbers that decide what happens next. */
+/** Returns a random number below this one, which decides what happens next. */
 type Next = (below: number) => number
 
 async function settleAll(next: Next): Promise<void> {
@@ -71,7 +71,7 @@ async function unsubscribe({ id: account_id }: TestAccount, { email_id, recipien
   await world.pool.transaction(tx => insertUnsubscribedEvent(tx, { account_id, email_id }, what))
 }
 
-t.test('the figures are those of the rows, whatever happens in whatever order', async t => {
+t.test('metrics equal counts of the rows, whatever the order of events', async t => {
   const [first, second] = [await newAccount(world), await newAccount(world)]
   await fc.assert(
     fc.asyncProperty(fc.infiniteStream(fc.nat(0xffff)), async stream => {
@@ -114,7 +114,7 @@ async function shardsOf({ id }: TestAccount): Promise<number[]> {
   return rows.map(({ shard }) => shard)
 }
 
-t.test('shards are added up an hour after their quarter, as often as there are new ones', async t => {
+t.test('foldMetrics adds up shards an hour after their quarter hour', async t => {
   const account = await newAccount(world)
   const old = ago(DAY)
   for (const by of [3, 2]) {
@@ -138,7 +138,7 @@ t.test('shards are added up an hour after their quarter, as often as there are n
   t.strictSame(Object.values(await readCounters(world, account)), [{ opened: 2, sent: 4 }, { sent: 1 }])
 })
 
-t.test('figures are deleted after 400 days', async t => {
+t.test('metrics are deleted after 400 days', async t => {
   const account = await newAccount(world)
   const times = [ago(399 * DAY), ago(401 * DAY), ago(402 * DAY)]
   await countMetrics(
@@ -151,7 +151,7 @@ t.test('figures are deleted after 400 days', async t => {
   t.equal((await shardsOf(account)).length, 1)
 })
 
-t.test('nothing is taken from a quarter whose figures are not there', async t => {
+t.test('a late bounce subtracts nothing from a quarter hour without metrics', async t => {
   const account = await newAccount(world)
   await acceptEmail(world, account)
   await settleAll(() => 0)

@@ -52,7 +52,7 @@ const readEvents = async ({ email_id }: TrackedEmail) =>
     )
   ).rows
 
-t.test('hits of a campaign move its figures, and those of its links, recipient and contact', async t => {
+t.test('hits of a campaign update its figures and those of links, recipients and contacts', async t => {
   const campaign = await makeCampaign(world, account)
   const email = await makeTracked(world, account, { campaign })
   const [first, second] = [makeHit(email, null, -20_000), makeHit(email, null, -10_000)]
@@ -85,7 +85,7 @@ t.test('hits of a campaign move its figures, and those of its links, recipient a
   t.strictSame(await readLinks(campaign), [{ link: 1, clicks: 1, unique_clicks: 1 }])
 })
 
-t.test('a click of a person is an open too', async t => {
+t.test('a human click counts as an open too', async t => {
   const campaign = await makeCampaign(world, account)
   const email = await makeTracked(world, account, { campaign })
   const click = makeHit(email, 0, -5_000)
@@ -97,7 +97,7 @@ t.test('a click of a person is an open too', async t => {
   t.strictSame(await readFigures(world, campaign), figures, 'the open that was implied is not counted twice')
 })
 
-t.test('hits of Apple alone open nothing', async t => {
+t.test('Apple Mail Privacy Protection alone does not count as an open', async t => {
   const campaign = await makeCampaign(world, account)
   const email = await makeTracked(world, account, { campaign })
   await record(world, [makeHit(email, null, 0, { class: 'mpp' })])
@@ -107,7 +107,7 @@ t.test('hits of Apple alone open nothing', async t => {
   t.equal(await readEngagement(email), undefined)
 })
 
-t.test('hits that are recorded twice count once', async t => {
+t.test('a hit recorded twice counts once', async t => {
   const own = await newAccount(world)
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const campaign = await makeCampaign(world, own)
@@ -122,7 +122,7 @@ t.test('hits that are recorded twice count once', async t => {
   t.strictSame(await readState(world, own), state)
 })
 
-t.test('a click within 3 seconds of the delivery is a machine, and so is one before it', async t => {
+t.test('a click before or within 3 seconds of the delivery is by a machine', async t => {
   const campaign = await makeCampaign(world, account)
   const late = await makeTracked(world, account, { campaign, delivered_ago: 10 })
   await record(world, [makeHit(late, 0, -8_000), makeHit(late, null, -8_000), makeHit(late, 1, -6_000)])
@@ -143,7 +143,7 @@ t.test('a click within 3 seconds of the delivery is a machine, and so is one bef
   shows(t, await readHits(world, unsent), [{ class: 'machine', rule: 'early' }])
 })
 
-t.test('a hit from a probable mail filter is a machine within 10 minutes of the delivery', async t => {
+t.test('a hit from a suspected mail filter is by a machine for 10 minutes after the delivery', async t => {
   const email = await makeTracked(world, account, { delivered_ago: 900 })
   const suspect = 'mimecast_network'
   await record(world, [
@@ -164,7 +164,7 @@ t.test('a hit from a probable mail filter is a machine within 10 minutes of the 
   )
 })
 
-t.test('a burst of clicks is a machine, and what was counted of it is taken back', async t => {
+t.test('a burst of clicks becomes machine clicks, and its counts are taken back', async t => {
   const own = await newAccount(world)
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const campaign = await makeCampaign(world, own)
@@ -191,7 +191,7 @@ t.test('a burst of clicks is a machine, and what was counted of it is taken back
     ...['clicked 0 machine', 'clicked 1 machine', 'clicked 2 machine', 'opened null machine'],
   ])
 
-  // Later on, a person clicks.
+  // A person clicks later.
   await record(world, [makeHit(email, 0)])
   t.strictSame(await readFigures(world, campaign), {
     ...{ clicked: 1, opened: 1, unique_clicked: 1, unique_opened: 1 },
@@ -209,7 +209,7 @@ t.test('a burst of clicks is a machine, and what was counted of it is taken back
   )
 })
 
-t.test('an open by the client of a burst is a machine, whichever comes first', async t => {
+t.test('an open by the client of a burst is by a machine, before or after the burst', async t => {
   const campaign = await makeCampaign(world, account)
   const scanner = { ip: '198.51.100.9' }
   const scan = (email: TrackedEmail) => [0, 1, 2].map(link => makeHit(email, link, link - 20_000, scanner))
@@ -224,7 +224,7 @@ t.test('an open by the client of a burst is a machine, whichever comes first', a
   await record(world, scan(last))
   await record(world, [makeHit(last, null, -15_000, scanner)])
   t.strictSame(await readFigures(world, campaign), { machine_clicked: 2, machine_opened: 2 })
-  // A person beside it, and the same client a while later.
+  // A person opens beside the burst, and the client of the burst at another time.
   const later = await makeTracked(world, account, { campaign, delivered_ago: 600 })
   await record(world, [...scan(later), makeHit(later, null, -15_000), makeHit(later, null, -200_000, scanner)])
   t.strictSame(await readFigures(world, campaign), {
@@ -232,7 +232,7 @@ t.test('an open by the client of a burst is a machine, whichever comes first', a
   })
 })
 
-t.test('engagement of a contact goes back to its other emails after a burst', async t => {
+t.test('a burst resets the engagement of the contact to that of its other emails', async t => {
   const [before, campaign] = [await makeCampaign(world, account), await makeCampaign(world, account)]
   const to = 'twice@b.com'
   const old = await makeTracked(world, account, { campaign: before, to, delivered_ago: 500 })
@@ -348,7 +348,7 @@ for (const [what, links, clicks, isBurst] of bursts) {
   })
 }
 
-t.test('what comes late is put in its place', async t => {
+t.test('hits that arrive out of order are classified by their time', async t => {
   const email = await makeTracked(world, account, { links: 20, delivered_ago: 600 })
   for (const [link, ms] of [
     [2, 9_000],
@@ -369,7 +369,7 @@ t.test('what comes late is put in its place', async t => {
   )
 })
 
-t.test('a hit of a deleted email is dropped, and so is a link of another email', async t => {
+t.test('hits of deleted emails, and links of other emails, are ignored', async t => {
   const [gone, kept, other] = [
     await makeTracked(world, account),
     await makeTracked(world, account),
@@ -383,7 +383,7 @@ t.test('a hit of a deleted email is dropped, and so is a link of another email',
   t.strictSame(await readHits(world, other), [])
 })
 
-t.test('a link of shared content counts', async t => {
+t.test('a link of shared content is counted', async t => {
   const email = await makeTracked(world, account)
   await pg.query(`INSERT INTO contents (account_id, id, html) VALUES ($1, $2, '<a href="https://acme.com">x</a>')`, [
     ...[account.id, email.delivery_id],
@@ -393,7 +393,7 @@ t.test('a link of shared content counts', async t => {
   shows(t, await readHits(world, email), [{ link: 0, class: 'human' }])
 })
 
-t.test('concurrent sets of hits add up', async t => {
+t.test('hits recorded concurrently add up', async t => {
   const campaign = await makeCampaign(world, account)
   const emails = await Promise.all(Array.from({ length: 20 }, () => makeTracked(world, account, { campaign })))
   const hits = Array.from({ length: 600 }, (_, n) => makeHit(emails[n % 20] as TrackedEmail, n % 3 ? 0 : null, -n))
@@ -410,7 +410,7 @@ t.test('concurrent sets of hits add up', async t => {
   t.strictSame(await readLinks(campaign), [{ link: 0, clicks: 400, unique_clicks: 20 }])
 })
 
-t.test('webhooks tell of the first hit of each class', async t => {
+t.test('webhooks announce the first hit of each class', async t => {
   const own = await newAccount(world)
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const email = await makeTracked(world, own)

@@ -7,7 +7,7 @@ import { newAccount } from '#test/support/world.ts'
 
 const { world, work, pg, add, announce, insertEvent, rowsOf, settle } = await openHistory(t)
 
-t.test('what waits for a disabled webhook is dropped by the sweep, and nothing else', async t => {
+t.test('sweepWebhooks drops only events waiting for disabled webhooks', async t => {
   const [off, on] = [await add(), await add()]
   const ids = await announce(['email.sent', 'email.sent'])
   await pg.query(`UPDATE webhooks SET status = 'disabled', disabled_reason = 'too_many_failures' WHERE id = $1`, [
@@ -19,7 +19,7 @@ t.test('what waits for a disabled webhook is dropped by the sweep, and nothing e
   shows(t, await rowsOf(on.id), [{ state: 'pending' }, { state: 'pending' }])
 })
 
-t.test('events are kept for 30 days; those of a deleted webhook go with it, unless another was told too', async t => {
+t.test('events are kept for 30 days, those of a deleted webhook only if another got them', async t => {
   const owner = await newAccount(world)
   const [kept, gone] = [await add(['email.sent'], owner), await add(['*'], owner)]
   const days = (count: number) => new Date(Date.now() - count * 86_400_000).toISOString()

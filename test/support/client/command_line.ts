@@ -6,7 +6,7 @@ import { ROOT } from '#test/support/root.ts'
 
 const MAIN = join(ROOT, 'client/cli/main.ts')
 
-// biome-ignore lint/suspicious/noExplicitAny: what was printed, for tests to look into
+// biome-ignore lint/suspicious/noExplicitAny: the output has any shape
 type Printed = any
 
 export type Result = {
@@ -19,7 +19,7 @@ export type Result = {
   error: Printed
 }
 
-/** The command line as a process, with an environment of its own. */
+/** Runs the command line as a process with a separate environment. */
 export class CommandLine {
   readonly #environment: Record<string, string>
 
@@ -27,7 +27,7 @@ export class CommandLine {
     this.#environment = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...environment }
   }
 
-  /** Runs a command to its end. `input`: its standard input. */
+  /** Runs a command until it ends. `input`: its standard input. */
   async run(args: string[], input = ''): Promise<Result> {
     const child = spawn(process.execPath, [MAIN, ...args], { env: this.#environment })
     child.stdin.on('error', () => {}).end(input)
@@ -52,7 +52,7 @@ export class CommandLine {
     }
   }
 
-  /** Starts a command that goes on until it is stopped. */
+  /** Starts a command that runs until it is stopped. */
   start(t: Test, args: string[]): { child: ChildProcess; output: () => string } {
     const child = spawn(process.execPath, [MAIN, ...args], { env: this.#environment })
     let output = ''

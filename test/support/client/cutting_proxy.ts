@@ -2,21 +2,21 @@ import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import { ALLOWED, startTcpServer } from '#test/support/http/fetching.ts'
 
-/** Where a connection is cut: before the server hears of it, in the middle of the request, or of the response, or before its first byte. */
+/** Where a connection is cut: before the server gets the request, during the request or the response, or before its first byte. */
 export type Cut = 'before' | 'in the request' | 'before the response' | 'in the response'
 
 export type CuttingProxy = {
   url: string
-  /** Cuts the next connections so, one after the other. */
+  /** Cuts the next connections at these points, in order. */
   cut(...cuts: Cut[]): void
-  /** How many connections have come. */
+  /** The number of connections so far. */
   connections(): number
 }
 
-/** Bytes of a response that arrive before it is cut: not even all of its headers. */
+/** Bytes of a response that pass before it is cut: not even all of its headers. */
 const SHORT = 40
 
-/** Hands over each request to the server at `url`, on a connection of its own, and cuts those that it is told to. */
+/** A proxy to the server at `url` with a connection per request, which cuts connections on demand. */
 export async function startCuttingProxy(t: Test, url: string): Promise<CuttingProxy> {
   const cuts: Cut[] = []
   let count = 0

@@ -2,13 +2,13 @@ import { Resource } from '#client/source/calls/resource.ts'
 import type { Mailbrook } from '#client/source/mailbrook.ts'
 
 type Anything = (...args: unknown[]) => unknown
-/** The text of a bound method does not name its parameters. */
+/** The source of a bound method does not contain its parameters. */
 type Method = { method: Anything; unbound: Anything }
 
-/** Methods that no operation of the API stands behind alone. */
+/** Methods that do not correspond to a single operation. */
 const WRITTEN_BY_HAND = ['emails.waitFor', 'webhooks.verify']
 
-/** All methods of a client that stand for an operation, by their names: `contacts.imports.create`. */
+/** All methods of a client that correspond to an operation, by name: `contacts.imports.create`. */
 export function listMethods(client: Mailbrook): Map<string, Method> {
   const methods = new Map<string, Method>()
   visit(client, '', methods)
@@ -26,7 +26,7 @@ function visit(resource: Resource, path: string, methods: Map<string, Method>): 
   }
 }
 
-/** Names of its public methods, those of its classes up to Resource. */
+/** The names of public methods, including those of classes up to Resource. */
 function namesOf(resource: Resource): string[] {
   const names: string[] = []
   for (let kind = Object.getPrototypeOf(resource); kind !== Resource.prototype; kind = Object.getPrototypeOf(kind))
@@ -34,7 +34,7 @@ function namesOf(resource: Resource): string[] {
   return names
 }
 
-/** Arguments for a method, by the names of its parameters: `ID` for each id, and empty objects. */
+/** Arguments for a method, by the names of its parameters: `ID` for ids, and empty objects. */
 export function argumentsFor(method: Anything): unknown[] {
   const [, names = ''] = /^[\w]+\(([^)]*)\)/.exec(method.toString()) ?? []
   return names

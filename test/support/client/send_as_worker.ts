@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createContext, SourceTextModule } from 'node:vm'
 
-// Runs the client in a context that has what the Web has and nothing of Node, such as `process` and `Buffer`; prints the email
-// that it sent. A process of its own, since modules in contexts need --experimental-vm-modules.
+// Runs the client in a context with Web APIs and without those of Node, such as `process` and `Buffer`; prints the email
+// that it sent. It is a separate process because modules in contexts require --experimental-vm-modules.
 
 const [entry, baseUrl, apiKey, from] = process.argv.slice(2)
 const WEB = { AbortController, AbortSignal, atob, Blob, btoa, clearTimeout, crypto, fetch, FormData, Headers }

@@ -2,7 +2,7 @@ import type { Importer } from '#flows/contacts/import/importer.ts'
 import type { Api } from '#test/support/api.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 
-/** An import, or an error, as the API answers it. */
+/** An import, or an error, as returned by the API. */
 export type AnsweredImport = {
   id: string
   status: string
@@ -24,14 +24,14 @@ export class Imports {
     this.#importer = importer
   }
 
-  /** As the text of a JSON body. Returns the ended import, or the error. */
+  /** Imports text in a JSON body. Returns the finished import, or the error. */
   async ofText(csv: string, more: object = {}): Promise<AnsweredImport> {
     const asked = { body: { csv, ...more }, key: this.#key }
     const { status, body } = await this.#api.request('POST', '/api/contacts/imports', asked)
     return status === 201 ? this.finish(body.id) : (body as unknown as AnsweredImport)
   }
 
-  /** As a file of a form, as browsers and curl send it. */
+  /** Imports a file in a form, like browsers and curl. */
   async ofFile(file: Buffer, fields: Record<string, string> = {}): Promise<AnsweredImport> {
     const form = new FormData()
     for (const [name, value] of Object.entries(fields)) form.set(name, value)

@@ -6,31 +6,31 @@ import { migrate } from '#sql/migrate.ts'
 import { makeScratch } from '#test/support/scratch.ts'
 import { startEmbeddedPostgres } from '#workers/embedded_postgres/start.ts'
 
-/** A server with a migrated database, `mailbrook`, to make copies of. `url` is of another one, to make them from. */
+/** A server with a migrated database, `mailbrook`, as a template. `url` is that of another database, from which to copy. */
 export type TestServer = { url: string; stop(): Promise<void> }
 
-/** Where test/setup.ts leaves the url of the server for the test files, each a process of its own. */
+/** The variable in which test/setup.ts passes the url of the server to the test files, which are separate processes. */
 export const SERVER_VARIABLE = 'MAILBROOK_TEST_SERVER'
 
-/** Data that nobody needs after a crash need not be on disk; MAILBROOK_TEST_FSYNC=1 for figures that are true. */
+/** Test data need not survive a crash, so it is not synced; MAILBROOK_TEST_FSYNC=1 for realistic measurements. */
 const settings: Record<string, string> =
   process.env.MAILBROOK_TEST_FSYNC === '1' ? {} : { fsync: 'off', full_page_writes: 'off' }
 
-/** The url of a migrated, empty database of its own; dropped at the end of the test. */
+/** Creates a migrated, empty database; returns its url. It is dropped at the end of the test. */
 export function createDatabase(t: Test): Promise<string> {
   return copyDatabase(t, 'mailbrook')
 }
 
-/** The same without any tables. */
+/** Creates a database without tables. */
 export function createEmptyDatabase(t: Test): Promise<string> {
   return copyDatabase(t, 'template0')
 }
 
-/** The same with all that another database has, to which nobody may be connected. */
+/** Copies another database with all its contents; nobody may be connected to that. */
 export async function copyDatabase(t: Test, template: string): Promise<string> {
   const url = process.env[SERVER_VARIABLE] ?? (await startOwnServer())
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  // Copied file by file it takes a third of the time that it takes by way of the log.
+  // Copying files takes a third of the time of copying through the log.
   const copy = `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`
   await administer(url, client => client.query(copy))
   t.teardown(() => administer(url, client => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)))
@@ -39,7 +39,7 @@ export async function copyDatabase(t: Test, template: string): Promise<string> {
 
 let ownServer: Promise<string> | undefined
 
-/** For a test file that is run alone, without test/setup.ts. */
+/** For a test file that runs alone, without test/setup.ts. */
 function startOwnServer(): Promise<string> {
   ownServer ??= startTestServer().then(async ({ url, stop }) => {
     const { default: t } = await import('tap')
@@ -54,7 +54,7 @@ export async function startTestServer(): Promise<TestServer> {
   const directory = await makeScratch('mailbrook-test-')
   const removeDirectory = () => rm(directory, { recursive: true })
   try {
-    await chmod(directory, 0o755) // as root, Postgres runs as a user that must get there
+    await chmod(directory, 0o755) // as root, Postgres runs as another user, who must be able to enter
     const postgres = await startEmbeddedPostgres(directory, { settings: { max_connections: '500', ...settings } })
     const stop = () => postgres.stop().then(removeDirectory)
     const url = urlOf(postgres.url, 'postgres')
@@ -69,10 +69,10 @@ export async function startTestServer(): Promise<TestServer> {
 async function prepareTemplate(url: string, template_url: string): Promise<void> {
   await migrate(template_url)
   await makeLoginCheap(url)
-  await administer(url, client => client.query('ALTER DATABASE mailbrook ALLOW_CONNECTIONS false')) // they prevent copies
+  await administer(url, client => client.query('ALTER DATABASE mailbrook ALLOW_CONNECTIONS false')) // connections would prevent copies
 }
 
-/** Tests open thousands of connections: with 4,096 iterations a third of the CPU time of each goes to its password. */
+/** Tests open thousands of connections: with the default of 4,096 iterations, passwords take a third of the CPU time of each. */
 async function makeLoginCheap(url: string): Promise<void> {
   const { username, password } = new URL(url)
   const [role, secret] = [pg.escapeIdentifier(username), pg.escapeLiteral(password)]

@@ -1,6 +1,6 @@
 import type { Pool } from '#sql/pool.ts'
 
-/** Every row of every table, of the queue too, as text; what is bytea stands there twice: in hex and as it reads. */
+/** Every row of every table, including the job queue, as text; bytea appears twice, in hex and decoded. */
 export async function dumpTables(pool: Pool): Promise<Map<string, string>> {
   const { rows: tables } = await pool.pg.query(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
@@ -15,12 +15,12 @@ export async function dumpTables(pool: Pool): Promise<Map<string, string>> {
   return new Map(await Promise.all(dumps))
 }
 
-/** How a secret may be written: as it is, in a URL, in hex, or somewhere in base64. */
+/** Forms in which a secret may be written: plain, in a URL, in hex, or anywhere in base64. */
 export function formsOf(secret: string | Buffer): string[] {
   const bytes = Buffer.from(secret as string)
   const inBase64 = [0, 1, 2].flatMap(before => {
     const padded = Buffer.concat([Buffer.alloc(before), bytes])
-    // Without the digits that depend on what stands beside it.
+    // Without the characters that depend on neighboring bytes.
     return ['base64', 'base64url'].map(name => padded.toString(name as 'base64').slice(Math.ceil((before * 4) / 3), -4))
   })
   const asText = typeof secret === 'string' ? [secret, encodeURIComponent(secret)] : []

@@ -10,7 +10,7 @@ export async function untilBlocked({ pool: { pg } }: Database, like = '%'): Prom
   await waitUntil(async () => (await pg.query(query, [like])).rowCount, `a statement like ${like} waits for a lock`)
 }
 
-/** Does work in a transaction that stays open until `commit`. */
+/** Works in a transaction that stays open until `commit`. */
 export async function begin({ pool }: Database, work: (tx: Tx) => Promise<unknown>) {
   const { promise: open, resolve: end } = Promise.withResolvers<void>()
   const { promise: done, resolve: isDone } = Promise.withResolvers<unknown>()

@@ -4,22 +4,22 @@ import type { Test } from 'tap'
 import { unquoteText } from '#lib/domains/export/quote.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 
-/** A record as a provider keeps it: `name` whole, `value` as it was written. */
+/** A record as a provider stores it: `name` is the full name, `value` is as written. */
 export type Kept = { id: string; type: string; name: string; value: string; priority?: number }
 
 export type Provider = {
-  /** For CLOUDFLARE_API and its like. */
+  /** The value for CLOUDFLARE_API and the like. */
   url: string
   records: Kept[]
-  /** Requests that changed something. */
+  /** The requests that changed something. */
   writes: string[]
-  /** The next requests that change something are answered with this. */
+  /** The response to the next requests that change something. */
   refuse: { status: number; body: string } | null
-  /** Of Namecheap. */
+  /** The email type of Namecheap. */
   email_type: string
 }
 
-/** What tells a provider's own answers apart from those of a proxy before it. */
+/** A header that only responses of the provider have, and none of a proxy before it. */
 type Answer = { status?: number; body?: unknown }
 type Handle = (provider: Provider, request: { method: string; url: URL; body: string; key: string }) => Answer
 
@@ -40,7 +40,7 @@ async function start(t: Test, path: string, zone: Omit<Kept, 'id'>[], handle: Ha
   return provider
 }
 
-/** What a provider was told to answer, once. */
+/** The response that the test has set, once. */
 function refusalOf(provider: Provider, what: string): Answer | null {
   const { refuse } = provider
   if (!refuse) provider.writes.push(what)
@@ -49,7 +49,7 @@ function refusalOf(provider: Provider, what: string): Answer | null {
 
 export const CLOUDFLARE_TOKEN = 'cfcanary7261xTOKEN/+abc'
 
-/** As https://developers.cloudflare.com/api describes it: texts are answered in quotes, twice the same is refused. */
+/** Behaves like https://developers.cloudflare.com/api: texts are returned in quotes, and duplicates are refused. */
 export const startCloudflare = (t: Test, zone_name: string, zone: Omit<Kept, 'id'>[] = []) =>
   start(t, '/client/v4', zone, (provider, { method, url, body, key }) => {
     const fail = (status: number, code: number, message: string) => ({
@@ -80,7 +80,7 @@ export const startCloudflare = (t: Test, zone_name: string, zone: Omit<Kept, 'id
 
 export const GODADDY = { key: 'gdcanary7261xKEY', secret: 'gdcanary7261xSECRET' }
 
-/** As https://developer.godaddy.com/doc describes it: PATCH adds, PUT replaces, both are answered without a body. */
+/** Behaves like https://developer.godaddy.com/doc: PATCH adds, PUT replaces, both respond without a body. */
 export const startGodaddy = (t: Test, zone_name: string, zone: Omit<Kept, 'id'>[] = []) =>
   start(t, '/v1', zone, (provider, { method, url, body, key }) => {
     const whole = (host: string) => (host === '@' ? zone_name : `${host}.${zone_name}`)
@@ -113,7 +113,7 @@ export const startGodaddy = (t: Test, zone_name: string, zone: Omit<Kept, 'id'>[
 
 export const NAMECHEAP = { apiKey: 'nccanary7261xKEY', apiUser: 'nccanary7261xUSER' }
 
-/** As https://www.namecheap.com/support/api describes it: setHosts leaves nothing but what it is given. */
+/** Behaves like https://www.namecheap.com/support/api: setHosts replaces all records with the given ones. */
 export const startNamecheap = (t: Test, zone_name: string, zone: Omit<Kept, 'id'>[] = []) =>
   start(t, '/xml.response', zone, (provider, { method, url, body }) => {
     const given = new URLSearchParams(body)
@@ -164,7 +164,7 @@ export const startNamecheap = (t: Test, zone_name: string, zone: Omit<Kept, 'id'
     )
   })
 
-/** What a zone has, as one set of lines: `TXT send.b.co v=spf1 …`. */
+/** The records of a zone as sorted lines: `TXT send.b.co v=spf1 …`. */
 export function linesOf({ records }: Provider): string[] {
   return records
     .map(({ type, name, value, priority }) =>

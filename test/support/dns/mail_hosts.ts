@@ -5,15 +5,15 @@ import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sin
 import { FORBIDDEN, HAS_IPV6 } from '#test/support/http/fetching.ts'
 import type { Zone } from './name_server.ts'
 
-/** Of 127.0.0.0/8 mail may go to these; for MX_ALLOW. 127.0.0.66 and ::1 are not among them. */
+/** The networks in 127.0.0.0/8 to which mail may go, for MX_ALLOW. 127.0.0.66 and ::1 are not among them. */
 export const MAIL_HOSTS = '127.0.0.64/31,127.0.0.68/30,127.0.0.72/29'
 
-/** Servers of strangers, all on one port. */
+/** Mail servers of others, all on one port. */
 export type MailHosts = {
   port: number
-  /** A server of its own on `127.0.0.N`. */
+  /** Starts a separate server on `127.0.0.N`. */
   start(n: number, options?: SinkOptions): Promise<Sink>
-  /** Connections to 127.0.0.66 and ::1, where no mail may go. */
+  /** The number of connections to 127.0.0.66 and ::1, where no mail may go. */
   heard: () => number
 }
 
@@ -41,7 +41,7 @@ export async function openMailHosts(t: Test): Promise<MailHosts> {
   }
 }
 
-/** Gives a domain one server, `mx.DOMAIN` on `127.0.0.N`. */
+/** Publishes one mail server for a domain, `mx.DOMAIN` on `127.0.0.N`. */
 export function publishMx(zone: Zone, domain: string, n: number): void {
   zone[domain] = { MX: [`10 mx.${domain}`] }
   zone[`mx.${domain}`] = { A: [`127.0.0.${n}`] }

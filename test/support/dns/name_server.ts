@@ -6,26 +6,26 @@ import type { Test } from 'tap'
 import type { DnsTimes } from '#lib/net/dns.ts'
 import { createResolve, type Resolve } from '#lib/net/fetch/resolve.ts'
 
-/** Records by type: texts, addresses and names as they are, of an MX `10 mx.acme.com`, of a null one `0 .`. */
+/** Records by type: texts, addresses and names as they are, an MX as `10 mx.acme.com`, a null MX as `0 .`. */
 export type Records = Partial<Record<'A' | 'AAAA' | 'TXT' | 'MX' | 'CNAME' | 'NS' | 'PTR', string[]>>
 
-/** `missing`: there is no such name; `servfail`, `refused`, `silent` and `garbage`: nobody can say. */
+/** `missing`: the name does not exist; `servfail`, `refused`, `silent` and `garbage`: the lookup fails. */
 export type Trouble = 'missing' | 'servfail' | 'refused' | 'silent' | 'garbage'
 
-/** Names in lower case; what is not in it is missing. Changed at any time. */
+/** Names in lower case; other names are missing. It may be changed at any time. */
 export type Zone = Record<string, Records | Trouble>
 
-/** For look-ups in zones that answer: an answer that a busy machine holds up must not pass for silence. */
+/** For zones that respond: a response delayed by a busy machine must not count as silence. */
 export const PATIENT_TIMES: DnsTimes = { try_ms: 2_000, tries: 1, deadline_ms: 4_000 }
 
-/** For look-ups in zones that are silent. */
+/** For zones that are silent. */
 export const SHORT_TIMES: DnsTimes = { try_ms: 250, tries: 1, deadline_ms: 500 }
 
 export type NameServer = {
-  /** For DNS_SERVERS. */
+  /** The value for DNS_SERVERS. */
   server: string
   zone: Zone
-  /** The questions, `MX acme.com`, in order. */
+  /** The questions, such as `MX acme.com`, in order. */
   asked: string[]
 }
 
@@ -34,10 +34,10 @@ const CODES: Record<Code, number> = { missing: 3, servfail: 2, refused: 5 }
 const AUTHORITATIVE = 1 << 10
 const TRUNCATED = 1 << 9
 
-/** What is longer does not go by UDP: whoever asked is told to ask by TCP. */
+/** Longer responses do not fit UDP: the client is told to use TCP. */
 const MAX_DATAGRAM = 1_232
 
-/** A DNS server (RFC 1035) by UDP and TCP with these records, TTL 0. CNAMEs are followed within the zone. */
+/** A DNS server (RFC 1035) over UDP and TCP with these records and TTL 0. CNAMEs are followed within the zone. */
 export async function startZone(t: Pick<Test, 'teardown'>, zone: Zone = {}): Promise<NameServer> {
   const asked: string[] = []
   const reply = (bytes: Buffer): Buffer | null => {
@@ -67,7 +67,7 @@ export async function startZone(t: Pick<Test, 'teardown'>, zone: Zone = {}): Pro
   return { server: `127.0.0.1:${port}`, zone, asked }
 }
 
-/** One question of each connection. */
+/** Handles one question per connection. */
 function answerStream(socket: Socket, reply: (bytes: Buffer) => Buffer | null): void {
   let bytes = Buffer.alloc(0)
   socket.on('error', () => {})
@@ -82,7 +82,7 @@ function answerStream(socket: Socket, reply: (bytes: Buffer) => Buffer | null): 
   })
 }
 
-/** A resolver of names whose addresses a function knows. Null: nobody answers. `asked`: each name, for A and for AAAA. */
+/** A resolver of names whose addresses a function returns. Null: no response. `asked`: each name, for A and for AAAA. */
 export async function startNameServer(
   t: Test,
   addressesOf: (name: string) => string[] | null,
@@ -133,7 +133,7 @@ function answersOf(name: string, type: string, records: Records, zone: Zone, dep
 }
 
 function dataOf(type: string, text: string): unknown {
-  // A string of a TXT record has 255 bytes at most.
+  // A string of a TXT record has at most 255 bytes.
   if (type === 'TXT') return text.match(/.{1,255}/gs) ?? ['']
   if (type !== 'MX') return text
   const [preference, exchange] = text.split(' ')

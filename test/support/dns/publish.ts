@@ -2,7 +2,7 @@ import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 import type { Zone } from './name_server.ts'
 
-/** Publishes the records that a domain asks for, as whoever owns it does. */
+/** Publishes the records that a domain requires, like its owner. */
 export function publish(zone: Zone, { name: domain, records }: Pick<PresentedDomain, 'name' | 'records'>): void {
   const registered = registrableDomain(domain)
   for (const { name, type, value, priority } of records) {

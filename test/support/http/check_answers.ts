@@ -20,8 +20,8 @@ const routes = routesOf(operations).map(one => ({
 }))
 
 /**
- * Checks each answer of an app by what its operation declares: the schema of its status, strictly, or the names of its
- * errors. Returns what makes the process fail if any did not fit, to be called at the end.
+ * Checks each response of an app against its operation: strictly by the schema of its status, or by the names of its errors.
+ * Returns a function that fails if any response did not match, to be called at the end.
  */
 export function checkAnswers(app: App): () => void {
   const faults = new Set<string>()

@@ -1,4 +1,4 @@
-/** Each of them is 127.0.0.66 or ::1 to somebody. */
+/** Spellings of 127.0.0.66 or ::1 in the view of some parser. */
 export const HERE = [
   '127.0.0.66',
   '127.0.0.66.',
@@ -24,7 +24,7 @@ export const HERE = [
   '[::0.0.0.1]',
 ]
 
-/** What reaches other hosts of a network, or this one by another way. */
+/** Addresses of private networks, and of this host by another way. */
 export const ELSEWHERE = [
   '[::ffff:0:127.0.0.66]',
   '[::127.0.0.66]',

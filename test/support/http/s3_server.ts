@@ -7,16 +7,16 @@ import type { Test } from 'tap'
 import { whyNotSigned } from './s3_signature.ts'
 
 export type S3Server = {
-  /** Of the one bucket, `blobs`, with a key that is right. */
+  /** The URL of the only bucket, `blobs`, with a valid key. */
   url: string
-  /** The bucket, by key, and what has been begun and neither completed nor aborted. */
+  /** The objects by key, and the uploads that are neither completed nor aborted. */
   objects: Map<string, Buffer>
   uploads: Map<string, Buffer[]>
-  /** `PUT key?partNumber`: what was asked, with the names of its query. */
+  /** The requests, as `PUT key?partNumber` with the names of query parameters. */
   requests: string[]
-  /** From now on, requests that match are answered so. */
+  /** Responds with this error to matching requests from now on. */
   refuse(request: RegExp, status: number, code: string): void
-  /** From now on, requests that match are not answered until `speak`. */
+  /** Leaves matching requests without a response until `speak`. */
   hang(request: RegExp): void
   speak(): void
 }
@@ -26,7 +26,7 @@ const LEAST_PART = 5 * 1024 * 1024
 
 type Answer = { status: number; body?: string | Buffer; etag?: string }
 
-/** A server that speaks as much of the S3 protocol as a blob store needs, and wants every request signed. */
+/** A server with the part of the S3 protocol that a blob store needs, which checks the signature of every request. */
 export async function startS3Server(t: Test): Promise<S3Server> {
   const requests: string[] = []
   const bucket = new Bucket()

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
 /**
- * The error name that S3 has for a request that is not signed by this key, or null. Signature version 4:
+ * The error name of S3 for a request that is not signed with this key, or null. Signature version 4:
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
  */
 export function whyNotSigned(request: IncomingMessage, body: Buffer, keys: Record<string, string>): string | null {

@@ -15,7 +15,7 @@ export const plainMail: Message = {
   seed: '0190b2c4',
 }
 
-/** A file with this content, which comes in pieces of `piece` bytes. */
+/** A file with this content, which is read in pieces of `piece` bytes. */
 export function file(
   content: Buffer | string,
   { piece = 1000, ...head }: Partial<MessageAttachment> & { piece?: number } = {},

@@ -3,7 +3,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import type { Message } from '#test/support/smtp/inbox.ts'
 
 /**
- * What an independent verifier says of each signature of a message, in order, by what a name server has at this moment:
+ * The result of an independent verifier for each signature of a message, in order, with the current records of a name server:
  * `rsa-sha256 mb1 pass`.
  */
 export async function verdictsOf(raw: Message['raw'], server: string): Promise<string[]> {
@@ -14,7 +14,7 @@ export async function verdictsOf(raw: Message['raw'], server: string): Promise<s
   return results.map(({ algo, selector, status }) => `${algo} ${selector} ${status.result}`)
 }
 
-/** When both signatures of this generation of keys pass. */
+/** The results when both signatures of this generation of keys pass. */
 export function passesOf(generation: number): string[] {
   return [`rsa-sha256 mb${generation} pass`, `ed25519-sha256 mb${generation}e pass`]
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** A part as its sender meant it. Contents are unique, so that none can be taken for another. */
+/** A part as its sender meant it. Contents are unique, so that none can be mistaken for another. */
 export type MeantFile = { filename: string | null; content_type: string; disposition: string; content: string }
 export type MeantMessage = { raw: Buffer; texts: string[]; htmls: string[]; files: MeantFile[]; hasLoss: boolean }
 
@@ -29,7 +29,7 @@ const leaf: fc.Arbitrary<Leaf> = fc.record({
   name: fc.boolean(),
   disposition: fc.constantFrom('', '', 'inline', 'attachment'),
   encoding: fc.constantFrom('7bit', 'base64', 'quoted-printable'),
-  // Some reach over the pieces in which a message is read.
+  // Some are longer than the pieces in which a message is read.
   length: fc.oneof({ weight: 9, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.integer({ min: 900, max: 960 }) }),
   hasNoEmptyLine: fc.boolean(),
   hasWordsBehind: fc.boolean(),
@@ -48,12 +48,12 @@ const { part } = fc.letrec<{ part: Part; multipart: Multipart }>(tie => ({
   }),
 }))
 
-/** Messages that break the rules of RFC 2046 5.1 as senders do, with what is in them all the same. */
+/** Messages that break the rules of RFC 2046 5.1 as real senders do, with their correct contents. */
 export const mimeMessages: fc.Arbitrary<MeantMessage> = fc
   .tuple(part, fc.constantFrom('\n', '\r\n'))
   .map(([root, end]) => new Writer(end).write(root))
 
-/** Nesting is as RFC 8621 4.1.4 sees it: the parent's subtype, and the position in it. */
+/** Nesting in the sense of RFC 8621 4.1.4: the subtype of the parent, and the position in it. */
 type Place = { parent: string | null; position: number; boundary: string | null }
 
 class Writer {
@@ -83,7 +83,7 @@ class Writer {
       `--${boundary}${padding}`,
       ...this.#entity(child, { parent: subtype, position, boundary }),
     ])
-    // Two multiparts of one boundary can only be told apart by their ends.
+    // Two multiparts with the same boundary can only be distinguished by their ends.
     const hasEnd = node.hasEnd || isSame || children.some(child => 'children' in child && child.hasOuterBoundary)
     const last = hasEnd ? [`--${boundary}--${padding}`, ...(hasEpilogue ? ['behind the parts'] : [])] : []
     const type = `Content-Type: multipart/${subtype}; boundary="${boundary}"`
@@ -137,7 +137,7 @@ function isBody(type: string, leaf: { disposition: string; filename: string | nu
 }
 
 function encode(text: string, encoding: string): string[] {
-  // Padded, as words behind it would be taken for more of it.
+  // Padded, since words after it would be taken for its continuation.
   const bytes = Buffer.from(text)
   if (encoding === 'base64') return bytes.toString('base64').match(/.{1,76}/g) ?? []
   return text.split(/\r?\n/)

@@ -1,6 +1,6 @@
 /**
- * Messages that are made to be slow or large to read, by what is wrong with them. `scale`: 1 is of some 100 KB each, 10 is
- * what a mean sender would take.
+ * Messages that are made to be slow or large to parse, by their method. `scale`: 1 gives about 100 KB each, 10 is what an
+ * attacker would use.
  */
 export const MIME_BOMBS: Record<string, (scale: number) => Buffer> = {
   'multiparts in multiparts': scale => nest(200 * scale, 'mixed'),

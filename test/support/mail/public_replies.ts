@@ -1,6 +1,6 @@
 /**
- * Replies that providers document, or that operators of mail servers have published. The table of rules was not written
- * from them: they show what it does with replies that it has not seen.
+ * Replies that providers document or that operators of mail servers have published. The table of rules was not written from
+ * them: they show how it judges replies it was not made for.
  */
 
 /** No mail can reach the recipient. */
@@ -27,7 +27,7 @@ export const GONE = [
   '550 Recipient not found',
 ]
 
-/** Something else, though the code may name the recipient. */
+/** Other causes, although the code may be about the recipient. */
 export const ALIVE = [
   "550 5.1.1 Connections will not be accepted from 192.0.2.25, because the ip is in Spamhaus's list",
   '550 relaying denied for <ann@yahoo.com>',

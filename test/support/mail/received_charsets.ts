@@ -1,4 +1,4 @@
-/** A charset as mail names it, a text, and its bytes in hex as another implementation (Python's codecs) writes them. */
+/** The name of a charset in mail, a text, and its bytes in hex according to another implementation (Python’s codecs). */
 export const CHARSETS: [charset: string, text: string, hex: string][] = [
   ['iso-8859-1', 'Grüße aus Köln: 5°', '4772fcdf6520617573204bf66c6e3a2035b0'],
   ['iso-8859-2', 'Zażółć gęślą jaźń', '5a61bff3b3e62067eab66cb1206a61bcf1'],

@@ -2,7 +2,7 @@ import { CHARSETS } from './received_charsets.ts'
 
 export type ExpectedFile = { filename: string | null; content_type: string; disposition?: string; content?: string }
 
-/** What a message says to a reader. What is left out may be anything. */
+/** How a reader should see a message. Omitted fields may be anything. */
 export type Expected = {
   from?: { name: string; address: string } | null
   to?: string[]
@@ -25,7 +25,7 @@ const PLAIN = 'Content-Type: text/plain; charset=utf-8'
 const HTML = 'Content-Type: text/html; charset=utf-8'
 const PNG = Buffer.from('89504e470d0a1a0a0000000d', 'hex')
 
-/** Messages as they are written: here every character of a text is one byte of it. */
+/** Messages as written: every character of these texts is one byte. */
 const bytes = (text: string): string => Buffer.from(text).toString('latin1')
 const base64 = (content: string | Buffer): string =>
   Buffer.from(content as string)
@@ -44,7 +44,7 @@ function part(headers: string[], body: string): Entity {
   return { headers, body }
 }
 
-/** `boundary` must be of its own for each. */
+/** Each message needs a different `boundary`. */
 function multi(subtype: string, parts: Entity[], boundary = `b-${subtype.replace(/\W.*/, '')}`): Entity {
   const inner = parts.map(({ headers, body }) => [`--${boundary}`, ...headers, '', body].join('\r\n'))
   return {
@@ -81,7 +81,7 @@ const inline = (cid: string): Entity =>
     base64(PNG),
   )
 
-/** One of each kind, well-formed and broken, as they were seen in mail of the world. */
+/** One of each kind, well-formed and broken, as seen in real mail. */
 export function listReceivedMessages(): ReceivedMessage[] {
   const messages: ReceivedMessage[] = []
   const add = (name: string, entity: Entity | Buffer, expected: Expected) =>
@@ -189,7 +189,7 @@ function addHeaders(add: Add): void {
   })
 }
 
-/** 8-bit bytes inside of encoded words, which RFC 2047 2 forbids; these are the charsets that senders of such words use. */
+/** 8-bit bytes inside encoded words, which RFC 2047 2 forbids, in the charsets of senders that do so. */
 function addRawWords(add: Add): void {
   const words: [charset: string, octets: string, expected: string][] = [
     ['iso-8859-1', 'caf\xe9_au lait', 'café au lait'],
@@ -480,7 +480,7 @@ function addBroken(add: Add): void {
   add('a binary body', Buffer.from(Array.from({ length: 5_000 }, (_, i) => (i * 7919) % 256)), {})
 }
 
-/** Messages that differ from those by bytes that were lost, doubled, changed or swapped on the way; always the same for a seed. */
+/** Variants of these messages with bytes lost, doubled, changed or swapped; the same for the same seed. */
 export function varyReceivedMessages(seed: number, count: number): Buffer[] {
   const originals = listReceivedMessages().filter(({ raw }) => raw.length > 0 && raw.length < 10_000)
   let state = seed

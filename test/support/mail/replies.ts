@@ -1,6 +1,6 @@
 import type { Category } from '#lib/receiving/replies/category.ts'
 
-/** Replies as people write them, and what they mean; null: nobody could tell. */
+/** Replies as people write them, with their category; null: it cannot be known. */
 export const replies: [text: string, category: Category | null][] = [
   // English
   [
@@ -150,7 +150,7 @@ export const replies: [text: string, category: Category | null][] = [
   ['No soy la persona indicada, he reenviado su mensaje.', 'neutral'],
   ['Gracias', null],
   ['Nos vemos mañana', null],
-  // As unlike the above as may be.
+  // As different from the above as possible.
   [
     "Hey Tom, perfect timing. We've been evaluating tools like this all month. Got 15 minutes on Wednesday?",
     'interested',
@@ -277,7 +277,7 @@ export const replies: [text: string, category: Category | null][] = [
   ['Gracias pero ya compramos otra herramienta.', 'not_interested'],
 ]
 
-/** Things that are easily taken for the other thing: right or null, never wrong. */
+/** Replies that are easily misread: the right category or null, never a wrong one. */
 export const traps: [text: string, category: Category | null][] = [
   ["I don't want to unsubscribe, I'm interested!", 'interested'],
   ['Why would we not be interested? Call me.', 'interested'],

@@ -1,10 +1,10 @@
 import { Resend } from 'resend'
 
-/** Members of its prototypes that its types call private. */
+/** Members of its prototypes that its types declare private. */
 const PRIVATE =
   /\.(buildCreateFormData|buildColumnMap|appendField|performCreate|forwardPassthrough|forwardWrapped|downloadRaw)$/
 
-/** `works`, or the error of each call of a method: `404 not_found`. */
+/** `works`, or the error, of each call of a method: `404 not_found`. */
 export type Outcomes = Map<string, Set<string>>
 
 // biome-ignore lint/suspicious/noExplicitAny: any part of the package
@@ -28,7 +28,7 @@ function isResource(value: unknown): boolean {
   return typeof value === 'object' && value !== null && (value as Anything).resend instanceof Resend
 }
 
-/** The same package, which writes down what becomes of each call. */
+/** The same package, with the outcome of each call recorded. */
 export function recordCalls(resend: Resend): { resend: Resend; outcomes: Outcomes } {
   const outcomes: Outcomes = new Map()
   const note = (path: string, result: Anything) => {

@@ -2,7 +2,7 @@ import type { Filter, Rules } from '#lib/segments/conditions.ts'
 
 type Activity = { last_at: Date | null; count: number }
 
-/** A contact as the documentation of segments speaks of it, with its own properties by key. */
+/** A contact in the terms of the documentation of segments, with its own properties by key. */
 export type Person = {
   id: string
   email: string
@@ -19,7 +19,7 @@ export type Person = {
   clicked: Activity
 }
 
-/** Rows that an account has; what is missing was deleted. */
+/** The rows of an account; missing ones were deleted. */
 export type Surroundings = {
   fallbacks: Record<string, string | number | null>
   topics: Record<string, 'opt_in' | 'opt_out'>
@@ -27,7 +27,7 @@ export type Surroundings = {
   campaigns: string[]
 }
 
-/** Tells whether a person is in a segment: the plain meaning of a filter and of rules, for one person at a time. */
+/** Returns whether a person is in a segment: a simple implementation of filters and rules, one person at a time. */
 export function isIn(
   person: Person,
   segment: { id: string; filter: Filter; rules: Rules | null },
@@ -52,7 +52,7 @@ function isFoundBy(person: Person, { filter, rules }: { filter: Filter; rules: R
   return rules === null || meets(person, rules, around) === true
 }
 
-/** Null: it names something that was deleted, so that neither it nor its negation is true. */
+/** Null: it refers to something deleted, so that neither it nor its negation is true. */
 function meets(person: Person, rules: Rules, around: Surroundings): boolean | null {
   if ('not' in rules) {
     const result = meets(person, rules.not, around)
@@ -125,7 +125,7 @@ function compare(own: unknown, shown: unknown, operator: string, value: unknown)
   }
 }
 
-/** A sigma is one wherever it stands in a word. */
+/** A final sigma equals any other. */
 function fold(text: string): string {
   return text.toLowerCase().replaceAll('ς', 'σ')
 }

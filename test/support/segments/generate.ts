@@ -14,7 +14,7 @@ import { KEYS, NUMBERS, TEXTS } from './people.ts'
 
 const EVENTS = ['opened', 'not_opened', 'clicked', 'not_clicked'] as const
 
-/** Bodies of POST /segments at random; `segments` can be named in their rules. */
+/** Random bodies of POST /segments; their rules may refer to `segments`. */
 export function criteria(
   around: Surroundings,
   segments: string[],

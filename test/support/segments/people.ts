@@ -3,7 +3,7 @@ import type { Pool } from '#sql/pool.ts'
 import type { TestAccount } from '#test/support/world.ts'
 import type { Person, Surroundings } from './evaluate.ts'
 
-/** Values that a contact may have and a condition may look for: some are parts of others, in another case or look like patterns. */
+/** Values for contacts and conditions: some contain others, differ only in case or look like patterns. */
 export const TEXTS = [
   ...[
     'Ann',
@@ -49,10 +49,10 @@ const DAY = 86_400_000
 
 const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(Math.random() * values.length)] as Value
 const maybe = <Value>(value: () => Value): Value | null => (Math.random() < 0.5 ? value() : null)
-/** Never at the edge of a whole number of days. */
+/** Never close to a whole number of days. */
 const daysAgo = (days: number) => new Date(Date.now() - (days + 0.5) * DAY)
 
-/** Contacts of the account's domain at random, with all that segments can ask about, and what they can name. */
+/** Random contacts of the account’s domain, with everything that segments can filter by and refer to. */
 export async function addPeople(pool: Pool, account: TestAccount, count: number) {
   const around: Surroundings = {
     fallbacks: { plan: 'free', city: null, again: 'ANNA', seats: 1, score: null },
@@ -98,7 +98,7 @@ function person(n: number, { topics, campaigns }: Surroundings): Person {
 
 async function insertSurroundings({ pg }: Pool, { id, domain_id }: TestAccount, around: Surroundings): Promise<void> {
   for (const [key, type] of Object.entries(KEYS)) {
-    // Values of an earlier property of the same key may still be there.
+    // Values of an earlier property with the same key may remain.
     const stored_as = key === 'again' ? `again ${newId()}` : key
     await pg.query(
       `INSERT INTO contact_properties (account_id, id, key, stored_as, type, fallback_value) VALUES ($1, $2, $3, $4, $5, $6)`,

@@ -13,14 +13,14 @@ import { MAIL_HOSTS, type MailHosts, openMailHosts } from '#test/support/dns/mai
 import { type NameServer, startZone, type Zone } from '#test/support/dns/name_server.ts'
 import { CERTIFICATE, KEY } from '#test/support/tls/certificate.ts'
 
-/** A second where production has minutes. */
+/** A second instead of minutes in production. */
 const SHORT = {
   smtp: { connect: 500, message: 1_000, dot: 500 },
   dns: { try_ms: 100, tries: 2, deadline_ms: 400 },
   sts_ms: 1_000,
 }
 
-/** For tests in which nobody hangs: on a busy machine TLS, and the modules that are loaded meanwhile, take seconds. */
+/** For tests in which no server hangs: on a busy machine TLS, and loading modules, takes seconds. */
 export const PATIENT: typeof SHORT = {
   smtp: { connect: 10_000, message: 10_000, dot: 10_000 },
   dns: { try_ms: 500, tries: 2, deadline_ms: 2_000 },
@@ -31,15 +31,15 @@ export type World = NameServer & {
   times: typeof SHORT
   hosts: MailHosts
   dns: DirectOptions['dns'] & StsOptions['dns']
-  /** What was logged, as a line each. */
+  /** The lines of the log. */
   lines: string[]
   log: DirectOptions['log']
-  /** Remembers nothing of another's. */
+  /** A new transport, which shares no memory with others. */
   transport(options?: Partial<DirectOptions>): Transport
   send(transport: Transport, recipient: string, outgoing?: Partial<Outgoing>): Promise<Outcome>
 }
 
-/** A name server, servers of strangers, and transports between them. */
+/** A name server, mail servers of others, and transports to them. */
 export async function openDirect(t: Test, zone: Zone = {}, times = SHORT): Promise<World> {
   const names = await startZone(t, zone)
   const hosts = await openMailHosts(t)
@@ -85,7 +85,7 @@ export async function openDirect(t: Test, zone: Zone = {}, times = SHORT): Promi
   }
 }
 
-/** Serves policies on 127.0.0.68, `text` as it is at the moment; `find` reads them anew as a process that has just begun. */
+/** Serves MTA-STS policies on 127.0.0.68 with the current `text`; `find` fetches them like a new process. */
 export async function startPolicies(t: Test, { server, dns, log, times }: World) {
   const served = { text: '', type: 'text/plain', status: 200, requests: 0 }
   const https = createServer({ key: KEY, cert: CERTIFICATE }, (_, response) => {

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 
 export type EchoingRelay = { port: number; logins: string[] }
 
-/** A relay that refuses every login, and says in its reply what it was told, and whatever else it is given to say. */
+/** A relay that refuses every login and repeats in its reply what it was sent, with additional given text. */
 export async function startEchoingRelay(t: Test, words: string): Promise<EchoingRelay> {
   const logins: string[] = []
   const server = createServer(socket => {

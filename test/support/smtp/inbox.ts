@@ -7,15 +7,15 @@ import { waitUntil } from '#test/support/wait_until.ts'
 export type Message = { mail_from: string; rcpt_to: string[]; raw: Buffer }
 export type Stage = 'connect' | 'mail' | 'rcpt' | 'data'
 
-/** A receiving SMTP server. It greets 100 ms after the connection at the earliest: smtp-server looks for early talkers. */
+/** An SMTP server. It greets at the earliest 100 ms after the connection, since smtp-server waits for early talkers. */
 export type Inbox = {
   url: string
-  /** What was accepted, in order. */
+  /** The accepted messages, in order. */
   messages: Message[]
-  /** From now on; `data` is the reply to the final dot. */
+  /** Refuses from now on; `data` is the reply to the final dot. */
   refuse(code: number, text: string, at?: Stage): void
   accept(): void
-  /** The messages, once there are `count` of them. */
+  /** Resolves with the messages once there are `count` of them. */
   waitFor(count: number): Promise<Message[]>
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ export type Inbox = {
 type Options = SMTPServerOptions & { starttls?: boolean; host?: string; port?: number }
 type Callback = (error?: Error | null) => void
 
-/** `starttls`: offered, with a certificate of nobody's. */
+/** `starttls`: offered, with a self-signed certificate. */
 export async function startInbox(t: Pick<Test, 'teardown'>, options: Options = {}): Promise<Inbox> {
   const messages: Message[] = []
   let refusal: { error: Error; at: Stage } | null = null
@@ -72,17 +72,17 @@ function createServer(
     disabledCommands: starttls ? ['AUTH'] : ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     logger: false,
-    closeTimeout: 100, // ms, for connections that a client's pool keeps
+    closeTimeout: 100, // ms, for idle connections of clients with a pool
     onConnect: (_session, callback) => answer('connect', callback),
     onMailFrom: (_address, _session, callback) => answer('mail', callback),
     onRcptTo: (_address, _session, callback) => answer('rcpt', callback),
     onData: async (stream, { envelope }, callback) => {
       const raw = await buffer(stream).catch(() => null)
-      if (!raw) return // the client hung up
+      if (!raw) return // the client disconnected
       const mail_from = envelope.mailFrom ? envelope.mailFrom.address : ''
       receive({ mail_from, rcpt_to: envelope.rcptTo.map(rcpt => rcpt.address), raw }, callback)
     },
     ...options,
   })
-  return server.on('error', () => {}) // of connections that clients drop
+  return server.on('error', () => {}) // for connections that clients reset
 }

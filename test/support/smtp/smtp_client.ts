@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { Test } from 'tap'
 
-/** Speaks SMTP as it is told to, byte by byte. */
+/** A client that sends what it is given, byte by byte. */
 export class SmtpClient {
   socket: Socket
-  /** All that the server has said. */
+  /** Everything that the server has sent. */
   heard = ''
   #read = 0
   #news = Promise.withResolvers<void>()
@@ -37,7 +37,7 @@ export class SmtpClient {
     this.socket.write(data)
   }
 
-  /** The next reply, all of its lines; what came of it before the end when the server hangs up. */
+  /** The next reply with all of its lines, or its beginning if the server disconnects. */
   async reply(ms = 10_000): Promise<string> {
     const late = sleep(ms, undefined, { ref: false }).then(() => {
       throw new Error(`no reply in ${ms} ms after ${JSON.stringify(this.heard.slice(-200))}`)
@@ -59,14 +59,14 @@ export class SmtpClient {
     return this.reply()
   }
 
-  /** Greeted, and a transaction begun up to the message. */
+  /** Begins a transaction up to the message. */
   async begin(to: string | string[], from = 'a@y.com'): Promise<string> {
     await this.command(`MAIL FROM:<${from}>`)
     for (const recipient of [to].flat()) await this.command(`RCPT TO:<${recipient}>`)
     return this.command('DATA')
   }
 
-  /** The reply to the message, whose lines and dots are sent as they are. */
+  /** Sends a message, lines and dots unchanged; returns the reply. */
   async send(to: string | string[], raw: string | Buffer, from?: string): Promise<string> {
     await this.begin(to, from)
     this.write(raw)
@@ -81,13 +81,13 @@ export class SmtpClient {
     this.#listen()
   }
 
-  /** Until the server has hung up. */
+  /** Resolves when the server has disconnected. */
   async ended(): Promise<void> {
     if (!this.socket.closed) await once(this.socket, 'close')
   }
 }
 
-/** A client that was greeted and has said EHLO. */
+/** A client that got the greeting and has sent EHLO. */
 export async function openClient(t: Pick<Test, 'teardown'>, port: number): Promise<SmtpClient> {
   const client = await connectClient(t, port)
   await client.reply()
@@ -95,7 +95,7 @@ export async function openClient(t: Pick<Test, 'teardown'>, port: number): Promi
   return client
 }
 
-/** `from`: the address it comes from, any of loopback's. */
+/** `from`: the source address, anywhere in 127.0.0.0/8. */
 export async function connectClient(t: Pick<Test, 'teardown'>, port: number, from?: string): Promise<SmtpClient> {
   const socket = connect({ port, host: '127.0.0.1', ...(from && { localAddress: from }) })
   t.teardown(() => socket.destroy())

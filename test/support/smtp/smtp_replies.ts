@@ -11,11 +11,10 @@ const SOFT = 'Transient General'
 const CONTENT = 'Transient ContentRejected'
 
 /**
- * Replies as servers write them, what they mean, and what is told of them. `bounced` suppresses the recipient, nothing else
- * does.
+ * Replies as servers write them, the outcome of each, and the bounce in the event. Only `bounced` suppresses the recipient.
  */
 export const realReplies: Row[] = [
-  // Nobody of that name.
+  // No such user.
   [
     'rcpt',
     "550-5.1.1 The email account that you tried to reach does not exist. Please try\r\n550-5.1.1 double-checking the recipient's email address for typos or\r\n550-5.1.1 unnecessary spaces. For more information, go to\r\n550 5.1.1  https://support.google.com/mail/?p=NoSuchUser a1-20020a - gsmtp",
@@ -67,7 +66,7 @@ export const realReplies: Row[] = [
   ['dot', '550 5.1.1 <ann@acme.com> User unknown; rejecting', GONE, NO_EMAIL],
   ['rcpt', '550 <spamhaus@acme.com>: Recipient address rejected: User unknown', GONE, NO_EMAIL],
   ['rcpt', '550 <no-such-user.unknown@acme.com> refused', GONE, 'Permanent General'],
-  // At the end of the message: they do not say by a code that it is the recipient.
+  // At the end of the message: the code does not say that it is about the recipient.
   [
     'dot',
     "554 delivery error: dd This user doesn't have a yahoo.com account (ann@yahoo.com) [0] - mta1234.mail.bf1.yahoo.com",
@@ -86,7 +85,7 @@ export const realReplies: Row[] = [
     'failed recipient',
     'Transient NoEmail',
   ],
-  // Switched off, and full.
+  // Disabled, and full.
   [
     'rcpt',
     '550 5.2.1 The email account that you tried to reach is disabled. Learn more at https://support.google.com/mail/?p=DisabledUser x - gsmtp',
@@ -125,7 +124,7 @@ export const realReplies: Row[] = [
   ['rcpt', '452 4.2.2 Mailbox full', LATER, 'Transient MailboxFull'],
   ['rcpt', '452 Mailbox over quota', LATER, 'Transient MailboxFull'],
   ['rcpt', '452 4.3.1 Insufficient system storage', LATER, SOFT],
-  // Against us.
+  // About our host or reputation.
   [
     'rcpt',
     '550 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org; https://www.spamhaus.org/query/ip/192.0.2.1',
@@ -203,7 +202,7 @@ export const realReplies: Row[] = [
     SOFT,
   ],
   ['rcpt', '550 User is not allowed to receive mail from outside', POLICY, SOFT],
-  // Of what is in it, and how much.
+  // About the content, and its size.
   [
     'dot',
     '552-5.7.0 This message was blocked because its content presents a potential\r\n552-5.7.0 security issue. To review our message content and attachment content\r\n552 5.7.0 guidelines, go to https://support.google.com/mail/?p=BlockedMessage x - gsmtp',
@@ -233,7 +232,7 @@ export const realReplies: Row[] = [
     'failed size',
     'Transient MessageTooLarge',
   ],
-  // The sender.
+  // About the sender.
   ['rcpt', '550 Sender verify failed', 'failed sender', SOFT],
   [
     'rcpt',
@@ -256,7 +255,7 @@ export const realReplies: Row[] = [
   ],
   ['mail', '553 5.1.8 Domain of sender address me@acme.com does not exist', 'failed sender', SOFT],
   ['mail', '550 5.1.7 Invalid address', 'failed sender', SOFT],
-  // Their system, and ours.
+  // Faults of their system, and of ours.
   ['rcpt', '554 5.3.2 System not accepting network messages', 'failed infrastructure', SOFT],
   ['rcpt', '554 5.4.14 Hop count exceeded - possible mail loop', 'failed infrastructure', SOFT],
   ['rcpt', '503 5.5.1 Error: need MAIL command', OURS, SOFT],
@@ -268,7 +267,7 @@ export const realReplies: Row[] = [
     SOFT,
   ],
   ['mail', '530 5.7.0 Must issue a STARTTLS command first', OURS, SOFT],
-  // For now.
+  // Temporary.
   ['rcpt', '450 4.2.0 <ann@acme.com>: Recipient address rejected: Greylisted', LATER, SOFT],
   ['rcpt', '451 4.7.1 Greylisting in action, please come back in 00:05:00', LATER, SOFT],
   ['rcpt', '451 4.7.500 Server busy. Please try again later from [192.0.2.1]. (S77714)', LATER, SOFT],
@@ -278,7 +277,7 @@ export const realReplies: Row[] = [
   ['mail', '452 4.3.4 Message size exceeds what is free', LATER, 'Transient MessageTooLarge'],
 ]
 
-/** What a reply that defers says of when to come back, in seconds; null when it does not. */
+/** The delay in seconds that a reply asks for, or null. */
 export const namedDelays: [text: string, seconds: number | null][] = [
   ['450 4.2.0 Greylisted, please try again in 300 seconds', 300],
   ['451 4.7.1 try again in 5 minutes', 300],

@@ -9,7 +9,7 @@ import { smtpLimits } from '#workers/smtp/listener.ts'
 import { startSubmission } from '#workers/smtp/submission.ts'
 import { connectClient, type SmtpClient } from './smtp_client.ts'
 
-/** The settings of a process that takes mail to send by SMTP. */
+/** The settings of a process with SMTP submission. */
 export async function submissionSettings(t: Pick<Test, 'teardown'>): Promise<Record<string, string>> {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-submission-'))
   t.teardown(() => rm(directory, { recursive: true }))
@@ -20,7 +20,7 @@ export async function submissionSettings(t: Pick<Test, 'teardown'>): Promise<Rec
   return { SMTP_TLS_CERT, SMTP_TLS_KEY, SMTP_GREETING_DELAY_MS: '0' }
 }
 
-/** Answers its port. */
+/** Starts a listener; returns its port. */
 export async function listenForSubmission(t: Pick<Test, 'teardown'>, foundation: Foundation): Promise<number> {
   const blobs = createBlobs(foundation)
   const { port, stop } = await startSubmission(foundation, blobs, smtpLimits(foundation.config), 0)
@@ -28,7 +28,7 @@ export async function listenForSubmission(t: Pick<Test, 'teardown'>, foundation:
   return port
 }
 
-/** A client that speaks TLS and has said EHLO again. */
+/** A client after STARTTLS and another EHLO. */
 export async function openTls(t: Pick<Test, 'teardown'>, port: number): Promise<SmtpClient> {
   const client = await connectClient(t, port)
   await client.reply()
@@ -48,7 +48,7 @@ export async function logIn(t: Pick<Test, 'teardown'>, key: string, port: number
   return client
 }
 
-/** The id of the email that was accepted, or else the reply. */
+/** The id of the accepted email, otherwise the reply. */
 export function acceptedId(reply: string): string {
   return /^250 2\.0\.0 Accepted as (\S+)$/.exec(reply)?.[1] ?? reply
 }

@@ -6,8 +6,8 @@ const storage = new AsyncLocalStorage<Domain>()
 let root: Domain | undefined
 
 /**
- * The interface of async-hook-domain that tap uses: an error that nobody has caught is told to the test that it comes from. A test is an
- * AsyncResource, and makes its domain inside of itself.
+ * The interface of async-hook-domain that tap uses: an uncaught error is passed to the test that caused it. A test is an
+ * AsyncResource and creates its domain inside of itself.
  */
 export class Domain {
   readonly onerror: OnError
@@ -25,7 +25,7 @@ export class Domain {
     this.isDestroyed = true
   }
 
-  /** The innermost that is still there: a test may have ended before its error comes. */
+  /** The innermost domain that still exists: a test may have ended before its error comes. */
   static find(): Domain | undefined {
     let found = storage.getStore() ?? root
     while (found?.isDestroyed) found = found.outer
@@ -40,7 +40,7 @@ export class Domain {
 }
 
 function tell(error: unknown, event: 'uncaughtException' | 'unhandledRejection'): void {
-  if (process.listenerCount(event) > 1) return // a test listens itself
+  if (process.listenerCount(event) > 1) return // the test has its own listener
   const domain = Domain.find()
   if (!domain) throw error
   domain.onerror(error, event)

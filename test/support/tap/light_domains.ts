@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module'
 
 /**
- * To be imported before the tests (package.json): tap gets `domain.ts` in place of async-hook-domain, with which each
- * promise of a process takes several times as long. Two modules of tap ask for it.
+ * Imported before the tests (package.json): replaces async-hook-domain by `domain.ts` for two modules of tap, since it makes each
+ * promise of a process several times as slow.
  */
 registerHooks({
   resolve(specifier, context, next) {

@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { Test } from 'tap'
 
-/** Of nobody, for all names right below secure.acme.com, until 2120. */
+/** Self-signed, for all direct subdomains of secure.acme.com, until 2120. */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWu35uo8oNGsbgoQN
 1hYac5eJ4lj6IgFTmMs5Tht/wDGhRANCAASomRHbuKoUMP3iVvCaNvLgPsK6C9QH
@@ -19,7 +19,7 @@ bs2pMDxwO7ok+q0nnKDg8XMRhUH765wCIDaDuZRhE+zaYuwcXVvF62eWaMMER8Rq
 wLeFS9wi5U8A
 -----END CERTIFICATE-----`
 
-/** Until the end of the test its certificate proves those names. */
+/** Trusts the certificate until the end of the test. */
 export function trustCertificate(t: Test): void {
   const before = getCACertificates('default')
   setDefaultCACertificates([...before, CERTIFICATE])

@@ -1,4 +1,4 @@
-/** Certificates of nobody, `one.mailbrook.test` and `two.mailbrook.test`, until 2119. */
+/** Self-signed certificates, `one.mailbrook.test` and `two.mailbrook.test`, until 2119. */
 export const certificates = {
   one: {
     key: `-----BEGIN PRIVATE KEY-----

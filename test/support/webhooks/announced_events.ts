@@ -10,7 +10,7 @@ import type { Hook, Posted } from './webhook_receiver.ts'
 
 type Base = Pick<Foundation, 'pool'>
 
-/** Writes so many events for the webhooks of an account, in the order of their `data.n`. */
+/** Stores this many events for the webhooks of an account, in the order of `data.n`. */
 export async function announce({ pool }: Base, account_id: string, count: number, data: object = {}): Promise<void> {
   const given = Array.from({ length: count }, (_, n) => ({ account_id, type: 'domain.updated', data: { n, ...data } }))
   await pool.pg.query('SELECT announce_events($1)', [JSON.stringify(given)])
@@ -18,7 +18,7 @@ export async function announce({ pool }: Base, account_id: string, count: number
 
 export type Endpoint = { account_id: string; id: string; signing_secret: string; posted: () => Posted[] }
 
-/** A webhook for all events, by default of an account of its own, whose endpoint nobody else has; what arrived there. */
+/** Adds a webhook for all events with its own endpoint, by default to a new account; `posted` returns what arrived there. */
 export async function addEndpoint(
   world: Foundation,
   hook: Hook,
@@ -32,7 +32,7 @@ export async function addEndpoint(
 
 type Keeper = Pick<Foundation, 'pool' | 'secrets'>
 
-/** A webhook for all events, as if nothing had looked at its endpoint when it was given. Answers its id. */
+/** Adds a webhook for all events without checking its endpoint. Returns its id. */
 export async function insertUnchecked(
   { pool, secrets }: Keeper,
   account_id: string,
@@ -48,7 +48,7 @@ type WebhookRow = {
   status: string
   disabled_reason: string | null
   failure_count: number
-  /** Seconds from now on; null: it does not. */
+  /** Seconds until the rest ends; null: it does not rest. */
   rests: number | null
   lease_owner: string | null
 }
@@ -62,7 +62,7 @@ export async function readWebhook({ pool }: Base, id: string): Promise<WebhookRo
   return rows[0]
 }
 
-/** How many deliveries of a webhook are in each state. */
+/** The number of deliveries of a webhook in each state. */
 export async function countDeliveries({ pool }: Base, id: string): Promise<Record<string, number>> {
   const { rows } = await pool.pg.query(
     'SELECT state, count(*)::int AS count FROM webhook_deliveries WHERE webhook_id = $1 GROUP BY state',
@@ -73,7 +73,7 @@ export async function countDeliveries({ pool }: Base, id: string): Promise<Recor
 
 type AttemptRow = { status: number | null; error: string | null; response: string | null; ms: number; attempt: number }
 
-/** Every attempt at a webhook, in the order in which they began. */
+/** All attempts of a webhook, in the order of their start. */
 export async function listAttempts({ pool }: Base, id: string): Promise<AttemptRow[]> {
   const { rows } = await pool.pg.query(
     'SELECT status, error, response, ms, attempt FROM webhook_attempts WHERE webhook_id = $1 ORDER BY created_at, id',
@@ -82,7 +82,7 @@ export async function listAttempts({ pool }: Base, id: string): Promise<AttemptR
   return rows
 }
 
-/** A sender as a worker process has one, stopped with the test. */
+/** A webhook sender like that of a worker process, stopped with the test. */
 export function startSender(
   t: { teardown(end: () => unknown): unknown },
   world: Foundation,

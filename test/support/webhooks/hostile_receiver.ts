@@ -7,13 +7,13 @@ const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
 export type HostileReceiver = {
   port: number
-  /** How often each path was asked. */
+  /** The number of requests per path. */
   requests: Record<string, number>
-  /** How much was poured into the answers of each. */
+  /** The number of bytes sent in responses per path. */
   sent: Record<string, { bytes: number }>
 }
 
-/** Takes webhooks at `ALLOWED`, and does to whoever brings them what the path says: `http://127.0.0.3:port/is_endless`. */
+/** Receives webhooks at `ALLOWED` and treats the sender as the path says: `http://127.0.0.3:port/is_endless`. */
 export async function startHostileReceiver(t: Pick<Test, 'teardown'>): Promise<HostileReceiver> {
   const requests: Record<string, number> = {}
   const sent: Record<string, { bytes: number }> = {}
@@ -23,7 +23,7 @@ export async function startHostileReceiver(t: Pick<Test, 'teardown'>): Promise<H
     socket.on('data', chunk => {
       head += chunk
       const path = /^POST \/(\w+) .*?\r\n\r\n/s.exec(head)?.[1]
-      // Until the whole of the event is there, which ends with its data.
+      // Reads until the whole event has arrived, which ends with its data.
       if (path === undefined || !head.endsWith('}}')) return
       head = ''
       requests[path] = (requests[path] ?? 0) + 1
@@ -36,12 +36,12 @@ export async function startHostileReceiver(t: Pick<Test, 'teardown'>): Promise<H
 
 type Connection = {
   socket: Socket
-  /** Which request of this connection it is, from 1. */
+  /** The number of this request on its connection, from 1. */
   nth_here: number
   sent: { bytes: number }
 }
 
-/** What a receiver does with a webhook, by the name in its path. */
+/** The behaviors of a receiver, by the name in the path. */
 export const behaviours: Record<string, (connection: Connection) => void> = {
   is_well: ({ socket }) => socket.write(OK),
   closes: ({ socket }) => socket.end(),

@@ -9,7 +9,7 @@ import { startHook } from './webhook_receiver.ts'
 export type ListedEvent = { id: string; type: string; status: string; created_at: string }
 type List = { object: string; has_more: boolean; data: ListedEvent[] }
 
-/** Webhooks of an account, with a receiver, and what they were told; nothing is sent but by `deliver`. */
+/** Webhooks of an account with a receiver and events; only `deliver` sends them. */
 export async function openHistory(t: Test) {
   const hook = await startHook(t)
   const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
@@ -22,7 +22,7 @@ export async function openHistory(t: Test) {
     return { status, body: body as unknown as List & Record<string, unknown> }
   }
 
-  /** Events of an account, as those of one commit: so their ids are in their order. Their ids, newest first. */
+  /** Adds events of an account in one commit, so that ids have their order. Returns their ids, newest first. */
   async function announce(types: string[], owner: TestAccount = account): Promise<string[]> {
     const given = types.map((type, n) => ({ account_id: owner.id, type, data: { n } }))
     await pg.query('SELECT announce_events($1)', [JSON.stringify(given)])
@@ -33,7 +33,7 @@ export async function openHistory(t: Test) {
     return rows.map(({ id }) => id)
   }
 
-  /** One that was tried twice; its id. */
+  /** Adds an event with two attempts; returns its id. */
   async function insertEvent(id: string, type: string, state: string, time: string, owner = account): Promise<string> {
     const { rows } = await pg.query(
       `WITH e AS (INSERT INTO webhook_events VALUES ($1, event_id($4, 0), $3, '{}', $4) RETURNING *)

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import type { WebhookTimes } from '#flows/webhooks/times.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 
-/** Moments instead of seconds and hours, but for the lease: see TEST_TIMES. */
+/** Moments instead of seconds and hours, except for the lease: see TEST_TIMES. */
 export const HOOK_TIMES: WebhookTimes = {
   retry_seconds: [0.05, 0.05, 0.05, 0.05, 0.05, 0.05],
   attempt_ms: 2_000,
@@ -17,21 +17,21 @@ export const HOOK_TIMES: WebhookTimes = {
   longest_rest_seconds: 0.1,
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: whatever was sent, for tests to look into
+// biome-ignore lint/suspicious/noExplicitAny: the body has any shape
 export type Posted = { path: string; headers: IncomingHttpHeaders; body: Buffer; json: any }
 
 export type Hook = {
   port: number
   url: string
-  /** Every request, written down before it was answered. */
+  /** Every request, stored before the response. */
   posted: Posted[]
-  /** The first request that fits, from now on or before. */
+  /** The first matching request, already received or later. */
   until(fits: (posted: Posted) => boolean): Promise<Posted>
-  /** Answers so from now on. Default 200. */
+  /** Sets the response from now on. Default 200. */
   answer(status: number | ((posted: Posted, response: ServerResponse) => void)): void
 }
 
-/** A real HTTP server that takes webhooks at `ALLOWED`. */
+/** A real HTTP server that receives webhooks at `ALLOWED`. */
 export async function startHook(t: Test): Promise<Hook> {
   const posted: Posted[] = []
   const watchers = new Set<() => void>()

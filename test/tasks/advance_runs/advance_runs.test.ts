@@ -13,7 +13,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
 const { pool } = world
 
-t.test('a run goes through a delay to an email', async t => {
+t.test('a run passes a delay and sends an email', async t => {
   const account = await newAccount(world)
   const [ann] = (await addContacts(world, account, [{ email: 'ann@b.com', first_name: 'Ann' }])) as [string]
   const email = { from: `Acme <hi@${account.domain}>`, subject: 'Hi {{first_name}}', html: '<p>{{event.plan}}</p>' }
@@ -47,7 +47,7 @@ t.test('a run goes through a delay to an email', async t => {
   ])
 })
 
-t.test('a worker that dies before its commit leaves nothing of a step', async t => {
+t.test('a worker that dies before its commit leaves no trace of a step', async t => {
   const account = await newAccount(world)
   const [contact] = (await addContacts(world, account, ['dies@b.com'])) as [string]
   const email = { from: `hi@${account.domain}`, subject: 'Hello', text: 'Hello' }
@@ -70,7 +70,7 @@ t.test('a worker that dies before its commit leaves nothing of a step', async t 
   t.equal((await pool.pg.query(emails, [automation])).rows[0].count, 1)
 })
 
-t.test('several workers take each run once', async t => {
+t.test('several workers advance each run once', async t => {
   const account = await newAccount(world)
   const people = Array.from({ length: 60 }, (_, n) => `many${n}@b.com`)
   const contacts = await addContacts(world, account, people)
@@ -94,7 +94,7 @@ t.test('due runs are found by polling', async t => {
   await waitUntil(async () => (await readRun(world, id)).status === 'completed', 'the run is over')
 })
 
-t.test('a job has due runs advanced without waiting for them', async t => {
+t.test('the advance_runs job returns before the due runs are done', async t => {
   const account = await newAccount(world)
   const [contact] = (await addContacts(world, account, ['told@b.com'])) as [string]
   const automation = await storeAutomation(world, account, [{ type: 'contact_update', config: { last_name: 'x' } }])

@@ -22,7 +22,7 @@ type Options = {
 
 let people = 0
 
-/** A run of a new contact that was advanced once. */
+/** Creates a run of a new contact and advances it once. */
 async function run(t: Test, steps: (domain: string) => TestStep[], options: Options = {}) {
   const { purpose = 'marketing', payload = {}, contact = {} } = options
   const account = options.account ?? (await newAccount(world))
@@ -36,7 +36,7 @@ async function run(t: Test, steps: (domain: string) => TestStep[], options: Opti
   return { account, contact_id, automation_id, id, work, emails, read: () => readRun(world, id) }
 }
 
-/** How many emails count for the quotas of an account. */
+/** The number of emails that count for the quotas of an account. */
 async function readUsed(account: TestAccount): Promise<number> {
   const { rows } = await pool.pg.query('SELECT sum(emails)::int AS used FROM usage_minutes WHERE account_id = $1', [
     account.id,
@@ -49,7 +49,7 @@ const send = (domain: string, more: object = {}, key = 'send'): TestStep => ({
   config: { from: `Acme <hi@${domain}>`, subject: 'Hello', html: '<p>Hello {{first_name|you}}</p>', ...more },
 })
 
-/** Sends the mail of an account; returns the messages as they were captured. */
+/** Sends the emails of an account; returns their deliveries with the captured messages. */
 async function deliver({
   work,
   emails,
@@ -68,7 +68,7 @@ async function deliver({
   return rows
 }
 
-t.test('an email of marketing has a footer and headers to unsubscribe by', async t => {
+t.test('an email of a marketing automation has an unsubscribe footer and headers', async t => {
   const sent = await run(t, domain => [send(domain)], { contact: { first_name: 'Ann' } })
   const [email] = await sent.emails()
   shows(t, email, { contact_id: sent.contact_id, automation_id: sent.automation_id, subject: 'Hello' })
@@ -84,7 +84,7 @@ t.test('an email of marketing has a footer and headers to unsubscribe by', async
   t.strictSame((await api.request('GET', '/api/emails?folder=transactional')).body.data, [])
 })
 
-t.test('an email in doubt is sent once more by itself, as a single one is', async t => {
+t.test('an email in doubt is sent once more automatically', async t => {
   const sent = await run(t, domain => [send(domain)], { contact: { email: 'drop-post-dot@b.com' } })
   const sink = await startSink()
   t.teardown(() => sink.close())
@@ -95,7 +95,7 @@ t.test('an email in doubt is sent once more by itself, as a single one is', asyn
   shows(t, (await pool.pg.query(query, [sent.account.id])).rows, [{ state: 'in_doubt', is_due_later: true }])
 })
 
-t.test('an email of a transactional automation has neither', async t => {
+t.test('an email of a transactional automation has no unsubscribe footer or headers', async t => {
   const contact = { unsubscribed: true }
   const sent = await run(t, domain => [send(domain)], { purpose: 'transactional', contact })
   const [{ state, message }] = await deliver(sent)
@@ -103,7 +103,7 @@ t.test('an email of a transactional automation has neither', async t => {
   t.notMatch(message, /unsubscribe/i)
 })
 
-t.test('a template is filled in with values of the event, the contact and its own', async t => {
+t.test('a template is filled with values of the event, the contact and the step', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   const template = {
@@ -125,7 +125,7 @@ t.test('a template is filled in with values of the event, the contact and its ow
   const link = '<a href="{{{UNSUBSCRIBE_URL}}}">Unsubscribe</a></p>'
   shows(t, shown.body, { html: `<p>Pro red L 3 </p>${footer}${link}`, automation_id: sent.automation_id })
 
-  // Automations that are enabled keep their templates.
+  // Enabled automations keep the templates they were enabled with.
   await pool.pg.query(`UPDATE automations SET status = 'disabled' WHERE id = $1`, [sent.automation_id])
   t.equal((await api.request('DELETE', `/api/templates/${body.id}`)).status, 200)
   const failed = await run(t, steps, { account })
@@ -143,7 +143,7 @@ t.test('runs of one step share its content', async t => {
   t.strictSame((await pool.pg.query(query, [automation])).rows, [{ emails: 3, contents: 1, own: 0 }])
 })
 
-t.test('a contact that may not be mailed is left out, and its run goes on', async t => {
+t.test('a contact that may not be mailed is skipped, and its run continues', async t => {
   const account = await newAccount(world)
   const topic_id = await makeTopic(world, account, { name: 'Private', default_subscription: 'opt_out' })
   const api = await startApi(t, world, account.key)
@@ -171,7 +171,7 @@ t.test('a contact that may not be mailed is left out, and its run goes on', asyn
   shows(t, await sent.read(), { status: 'completed', has_sent: true, has_skipped: true })
 })
 
-t.test('a send that is refused for a while is tried again for three days', async t => {
+t.test('a temporarily refused email is retried for three days', async t => {
   const account = await newAccount(world)
   const pause = (at: string) => pool.pg.query(`UPDATE accounts SET paused_at = ${at} WHERE id = $1`, [account.id])
   await pause('now()')
@@ -195,7 +195,7 @@ t.test('a send that is refused for a while is tried again for three days', async
   t.match(failed.error, error)
 })
 
-t.test('a send that is refused for good fails the run', async t => {
+t.test('a permanently refused email fails the run', async t => {
   const other = await newAccount(world)
   const foreign = await run(t, () => [send(other.domain)])
   const { error } = await foreign.read()
@@ -207,7 +207,7 @@ t.test('a send that is refused for good fails the run', async t => {
   })
 })
 
-t.test('who leaves between acceptance and claim gets nothing', async t => {
+t.test('a contact who unsubscribes before the claim gets no email', async t => {
   const [left, deleted, kept] = [
     await run(t, domain => [send(domain)]),
     await run(t, domain => [send(domain)]),
@@ -223,7 +223,7 @@ t.test('who leaves between acceptance and claim gets nothing', async t => {
   shows(t, await deliver(kept), [{ state: 'delivered', reason: null }])
 })
 
-t.test('mail of a stopped or deleted automation is canceled', async t => {
+t.test('emails of a stopped or deleted automation are canceled', async t => {
   const canceled = { state: 'canceled', reason: 'The automation was stopped.' }
   for (const stop of ['UPDATE automations SET stopped_version = 1', 'DELETE FROM automations']) {
     const account = await newAccount(world)
@@ -243,7 +243,7 @@ t.test('mail of a stopped or deleted automation is canceled', async t => {
   shows(t, await deliver(later), [{ state: 'delivered' }])
 })
 
-t.test('the emails of a step share its poll, until the step asks something else', async t => {
+t.test('the emails of a step share one poll until its question changes', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   const contacts = await addContacts(world, account, ['ann@b.com', 'bob@b.com'])
@@ -307,7 +307,7 @@ t.test('the emails of a step share its poll, until the step asks something else'
   t.equal((await fetch(api.url + good)).status, 404)
 })
 
-t.test('links to the options of a poll make one, and must be those of a given one', async t => {
+t.test('links to poll options create a poll, and must be options of a given one', async t => {
   const html = '<a href="{{poll_url:yes}}">Yes</a> <a href="{{poll_url:no}}">No</a>'
   const sent = await run(t, domain => [send(domain, { html })])
   const api = await startApi(t, world, sent.account.key)

@@ -71,7 +71,7 @@ t.test('a branch without a connection ends the run', async t => {
   shows(t, ended, { status: 'completed', steps: [{ seq: 1, output: { result: 'condition_not_met' } }] })
 })
 
-t.test('contact_update writes what it is given, with consents and webhooks', async t => {
+t.test('contact_update writes the given fields, with consents and webhooks', async t => {
   const account = await newAccount(world)
   await addProperty(account, 'plan')
   const api = await startApi(t, world, account.key)
@@ -94,7 +94,7 @@ t.test('contact_update writes what it is given, with consents and webhooks', asy
   t.equal((await pool.pg.query(events, [account.id])).rows[0].count, 2)
 })
 
-t.test('a value that does not fit fails the run, and the steps before it stay', async t => {
+t.test('an invalid value fails the run and keeps the steps before it', async t => {
   const account = await newAccount(world)
   await addProperty(account, 'age', 'number')
   const update = { key: 'age', type: 'contact_update', config: { properties: { age: { var: 'event.age' } } } }
@@ -104,14 +104,14 @@ t.test('a value that does not fit fails the run, and the steps before it stay', 
   t.equal((await contactOf(failed.contact_id)).last_name, 'kept')
 })
 
-t.test('a contact that a step unsubscribes wakes runs that wait for that', async t => {
+t.test('a step that unsubscribes a contact wakes runs that wait for it', async t => {
   const account = await newAccount(world)
   const [contact] = (await addContacts(world, account, ['leaves@b.com'])) as [string]
   const waits = await storeAutomation(world, account, [
     { type: 'wait_for_event', config: { event_name: 'contact.unsubscribed' } },
   ])
   const leaves = await storeAutomation(world, account, [{ type: 'contact_update', config: { unsubscribed: true } }])
-  // Both come to their steps in one set.
+  // Both runs reach their steps in the same set.
   const [waiting] = (await startRuns(world, account, waits, [contact])) as [string]
   await startRuns(world, account, leaves, [contact])
   const work = openWork(t, world, 'capture')
@@ -122,7 +122,7 @@ t.test('a contact that a step unsubscribes wakes runs that wait for that', async
   t.strictSame((await pool.pg.query(events, [account.id])).rows, [{ name: 'contact.unsubscribed', depth: 1 }])
 })
 
-t.test('all contacts that runs of a set unsubscribe are told of', async t => {
+t.test('all contacts unsubscribed by a set of runs trigger automations', async t => {
   const account = await newAccount(world)
   const contacts = await addContacts(world, account, ['one@b.com', 'two@b.com', 'three@b.com', 'four@b.com'])
   const listens = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
@@ -144,7 +144,7 @@ t.test('all contacts that runs of a set unsubscribe are told of', async t => {
   ])
 })
 
-t.test('contacts join and leave segments', async t => {
+t.test('add_to_segment and remove_from_segment change the segments of a contact', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   const segment = async (name: string): Promise<string> =>
@@ -191,7 +191,7 @@ t.test('contact_delete completes its run and ends the others of the contact', as
   t.equal((await pool.pg.query(optouts, [account.id])).rows[0].count, 1, 'its opt-out stays')
 })
 
-t.test('a contact that somebody deletes ends its runs in the same commit', async t => {
+t.test('deleting a contact ends its runs in the same commit', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   const delay = { type: 'delay', config: { duration: '1 day' } }
@@ -203,7 +203,7 @@ t.test('a contact that somebody deletes ends its runs in the same commit', async
   }
 })
 
-t.test('a run whose contact is busy goes on in a moment', async t => {
+t.test('a run whose contact is locked is retried shortly after', async t => {
   const account = await newAccount(world)
   const [contact] = (await addContacts(world, account, ['busy@b.com'])) as [string]
   const automation = await storeAutomation(world, account, [last_name('done')])
@@ -218,7 +218,7 @@ t.test('a run whose contact is busy goes on in a moment', async t => {
   t.equal((await contactOf(contact)).last_name, 'done')
 })
 
-t.test('a run of more than twenty steps goes on in the next set', async t => {
+t.test('a run of more than twenty steps continues in the next set', async t => {
   const account = await newAccount(world)
   const rule = { type: 'rule', field: 'contact.email', operator: 'exists' }
   const steps = Array.from({ length: 45 }, (_, n) => ({ key: `c${n}`, type: 'condition', config: rule }))
@@ -259,7 +259,7 @@ t.test('runs of a stopped or deleted automation end', async t => {
   for (const id of [first, second]) shows(t, await readRun(world, id), skipped)
 })
 
-t.test('a stop waits for steps under way, and none is taken after it', async t => {
+t.test('stopping waits for steps in progress, and none starts afterwards', async t => {
   const account = await newAccount(world)
   const contacts = await addContacts(world, account, ['before@b.com', 'after@b.com'])
   const steps = [last_name('x'), { type: 'delay', config: { duration: '1 day' } }]
@@ -283,7 +283,7 @@ t.test('a stop waits for steps under way, and none is taken after it', async t =
   shows(t, await readRun(world, after), { ...skipped, steps: [] })
 })
 
-t.test('a run that breaks its statement fails alone', async t => {
+t.test('a run whose statement fails does not affect others', async t => {
   const account = await newAccount(world)
   const contacts = await addContacts(
     world,
@@ -292,7 +292,7 @@ t.test('a run that breaks its statement fails alone', async t => {
   )
   const automation = await storeAutomation(world, account, [last_name('fine')])
   const ids = await startRuns(world, account, automation, contacts)
-  // A statement that fails for one of them, as a bug of ours would.
+  // A statement that fails for one of them, like a bug of ours.
   await pool.pg.query(`CREATE FUNCTION refuse_poison() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN IF new.email = 'poison4@b.com' THEN RAISE division_by_zero; END IF; RETURN new; END $$`)
   await pool.pg.query('CREATE TRIGGER refuse BEFORE UPDATE ON contacts FOR EACH ROW EXECUTE FUNCTION refuse_poison()')

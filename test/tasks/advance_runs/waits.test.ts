@@ -19,7 +19,7 @@ const WAIT: TestStep = { key: 'wait', type: 'wait_for_event', config: { event_na
 
 let people = 0
 
-/** A run that waits for `order.paid` after what stands before it. The name of the contact tells which way it went. */
+/** A run that waits for `order.paid` after the given steps. The last name of the contact shows which branch it took. */
 async function openWait(t: Test, before: TestStep[] = [], wait = WAIT) {
   const account = await newAccount(world)
   const [contact] = (await addContacts(world, account, [`p${++people}@b.com`])) as [string]
@@ -45,7 +45,7 @@ async function openWait(t: Test, before: TestStep[] = [], wait = WAIT) {
   }
 }
 
-t.test('an event that came before the wait is found', async t => {
+t.test('an event before the wait is found', async t => {
   const run = await openWait(t, [{ type: 'delay', config: { duration: '1 hour' } }])
   await run.advance()
   await run.send(1)
@@ -55,7 +55,7 @@ t.test('an event that came before the wait is found', async t => {
   t.equal(await run.lastName(), '1')
 })
 
-t.test('an event that comes after the wait began wakes the run', async t => {
+t.test('an event after the start of the wait wakes the run', async t => {
   const run = await openWait(t)
   await run.advance()
   shows(t, await readRun(world, run.id), { status: 'running', wait_event: 'order.paid' })
@@ -71,7 +71,7 @@ t.test('an event that comes after the wait began wakes the run', async t => {
   t.equal(await run.lastName(), '2')
 })
 
-t.test('an event waits for a run that comes to its wait at the same moment', async t => {
+t.test('an event sent while the run begins to wait is found', async t => {
   const run = await openWait(t)
   const advancing = await begin(world, tx => advanceSet(tx, { log, config }, 1_000, () => {}))
   const sending = run.send(3)
@@ -82,7 +82,7 @@ t.test('an event waits for a run that comes to its wait at the same moment', asy
   t.equal(await run.lastName(), '3')
 })
 
-t.test('a run that an event holds is passed by, and finds the event then', async t => {
+t.test('a run locked by an event is skipped, and finds the event later', async t => {
   const run = await openWait(t)
   const sending = await begin(world, tx => run.send(4, tx))
   await run.advance()
@@ -117,7 +117,7 @@ t.test('a timeout and an event at the same moment take one branch', async t => {
   shows(t, await readRun(world, early.id), { status: 'completed', seq: 2 })
 })
 
-t.test('a wait ends with its timeout', async t => {
+t.test('a wait ends at its timeout', async t => {
   const run = await openWait(t)
   await run.advance()
   await passTime(world, run.id, '23 hours')
@@ -152,7 +152,7 @@ t.test('each event is consumed once', async t => {
   shows(t, await readRun(world, id), { status: 'completed', event: { n: 2 } })
 })
 
-t.test('a filter passes events by that it does not fit', async t => {
+t.test('events that do not match the filter are skipped', async t => {
   const filter_rule = { type: 'rule', field: 'event.n', operator: 'gte', value: 10 }
   const run = await openWait(t, [], { ...WAIT, config: { ...WAIT.config, filter_rule } })
   await run.send(7)
@@ -167,7 +167,7 @@ t.test('a filter passes events by that it does not fit', async t => {
   t.equal(await run.lastName(), '11')
 })
 
-t.test('a wait without a timeout is due at no time', async t => {
+t.test('a wait without a timeout has no due time', async t => {
   const run = await openWait(t, [], { ...WAIT, config: { event_name: 'order.paid' } })
   await run.advance()
   shows(t, await readRun(world, run.id), { status: 'running', wait_until: null, due_at: Number.POSITIVE_INFINITY })
@@ -176,7 +176,7 @@ t.test('a wait without a timeout is due at no time', async t => {
   t.equal(await run.lastName(), '9')
 })
 
-t.test('more events than one look reads are looked at in turn', async t => {
+t.test('more events than one read returns are read in turn', async t => {
   const filter_rule = { type: 'rule', field: 'event.n', operator: 'eq', value: 'last' }
   const run = await openWait(t, [], { ...WAIT, config: { ...WAIT.config, filter_rule } })
   await pool.pg.query(

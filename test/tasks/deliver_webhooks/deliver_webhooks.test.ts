@@ -13,7 +13,7 @@ const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hoo
 const work = openWork(t, world)
 work.webhooks.start()
 
-t.test('An email that is sent is announced to the webhooks that have subscribed to it', async t => {
+t.test('a sent email is announced to the webhooks that subscribe to it', async t => {
   const account = await newAccount(world)
   const webhook = await addWebhook(world, account.id, { endpoint: hook.url, events: ['email.sent', 'email.delivered'] })
   const email_id = await acceptEmail(world, account, { tags: [{ name: 'a', value: 'b' }] })

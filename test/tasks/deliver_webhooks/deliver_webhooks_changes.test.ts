@@ -19,12 +19,12 @@ import { openWorld } from '#test/support/world.ts'
 
 const hook = await startHook(t)
 const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
-/** What was changed is heeded by then. */
+/** A change takes effect within this time. */
 const HEEDED_MS = 1_500
 
 const subscribe = (name: string, account_id?: string) => addEndpoint(world, hook, name, account_id)
 
-/** By somebody else's HMAC, over the bytes that arrived. */
+/** Verifies the signature of the received bytes with an independent HMAC. */
 function isSigned({ headers, body }: Posted, secret: string): boolean {
   const hmac = (key: Buffer, prefix: string) =>
     spawnSync('openssl', ['dgst', '-sha256', '-mac', 'HMAC', '-macopt', `hexkey:${key.toString('hex')}`, '-binary'], {
@@ -41,8 +41,8 @@ function isSigned({ headers, body }: Posted, secret: string): boolean {
 
 const skip = { skip: spawnSync('openssl', ['version']).error ? 'there is no openssl' : false }
 
-t.test('each attempt is signed anew, over the same bytes, by the secret of that moment', skip, async t => {
-  startSender(t, world, { ...HOOK_TIMES, retry_seconds: Array(6).fill(1.5) }) // give or take a fifth: more than a second
+t.test('each attempt signs the same bytes with the current secret', skip, async t => {
+  startSender(t, world, { ...HOOK_TIMES, retry_seconds: Array(6).fill(1.5) }) // plus or minus a fifth: more than a second
   const { account_id, id, signing_secret, posted } = await subscribe('rotated')
   const text = 'Grüße 😀 \u2028 \u202e ﷽ \\u0041 "\\" \u{10ffff} e\u0301'
   hook.answer(500)
@@ -68,7 +68,7 @@ t.test('each attempt is signed anew, over the same bytes, by the secret of that 
   t.equal(first.json.data.text, text)
 })
 
-t.test('a webhook that is changed while it is busy is heeded within a second, and misses nothing', skip, async t => {
+t.test('changes to a busy webhook take effect within a second, and no event is lost', skip, async t => {
   startSender(t, world, HOOK_TIMES)
   const { account_id, id, signing_secret, posted } = await subscribe('before')
   let changed_at = Number.POSITIVE_INFINITY
@@ -94,7 +94,7 @@ t.test('a webhook that is changed while it is busy is heeded within a second, an
   t.strictSame(await countDeliveries(world, id), { success: 180 }, 'it is told no more of what it does not want')
 })
 
-t.test('what a former endpoint answers is not held against the new one', async t => {
+t.test('failures at the former endpoint do not count against the new one', async t => {
   startSender(t, world, HOOK_TIMES)
   const { account_id, id, posted } = await subscribe('former')
   const gone: ServerResponse[] = []
@@ -112,7 +112,7 @@ t.test('what a former endpoint answers is not held against the new one', async t
   t.equal(posted().length, 2)
 })
 
-t.test('a webhook that is disabled or deleted gets nothing more, though others of its account do', async t => {
+t.test('a disabled or deleted webhook gets no more events, unlike others of the account', async t => {
   const sender = startSender(t, world, HOOK_TIMES)
   const disabled = await subscribe('disabled')
   const { account_id, id, posted } = disabled

@@ -28,7 +28,7 @@ const atOnce = {
   poll_ms: 10,
 }
 
-t.test('the 50th failure in a row disables a webhook, and nothing goes to it from then on', async t => {
+t.test('the 50th failure in a row disables a webhook for good', async t => {
   for (const _ of [1, 2]) startSender(t, world, { ...HOOK_TIMES, ...atOnce })
   const { account_id, id, posted } = await subscribe('dead')
   hook.answer(500)
@@ -55,7 +55,7 @@ t.test('the 50th failure in a row disables a webhook, and nothing goes to it fro
   t.strictSame(await countDeliveries(world, id), { failed: 60, success: 1 })
 })
 
-t.test('a success after 49 failures starts the count anew', async t => {
+t.test('a success after 49 failures resets the count', async t => {
   for (const _ of [1, 2]) startSender(t, world, { ...HOOK_TIMES, ...atOnce })
   const { account_id, id, posted } = await subscribe('tired')
   const added = (await findWebhook(world.pool, account_id, id)) as Webhook
@@ -67,17 +67,17 @@ t.test('a success after 49 failures starts the count anew', async t => {
   t.equal((await listAttempts(world, id)).filter(({ status }) => status === 500).length, 49)
 })
 
-t.test('endpoints that hang do not hold up another, are asked twice at once at the most, and rest', async t => {
-  // On a busy machine the healthy one takes its time too: it must not be taken for one that hangs, and rest.
+t.test('endpoints that hang get two concurrent attempts, then rest, and delay no others', async t => {
+  // On a busy machine the healthy endpoint is slow too; it must not be mistaken for one that hangs, and rest.
   const times = { ...HOOK_TIMES, attempt_ms: 1_500, first_rest_seconds: 60, longest_rest_seconds: 60 }
   const senders = [1, 2].map(() => startSender(t, world, times))
   const open = new Map<string, number>()
   let most = 0
-  /** Of each event, how late it was: one that is sent again counts once. */
+  /** How late each event was; an event sent twice counts once. */
   const arrived = new Map<string, number>()
   hook.answer(({ path, json }, response) => {
     open.set(path, (open.get(path) ?? 0) + 1)
-    // A moment later: that the one before was closed may be heard of after this one.
+    // A moment later, because the closing of the previous request may be noticed after this one.
     setTimeout(() => {
       most = Math.max(most, open.get(path) ?? 0)
     }, 20)
@@ -94,7 +94,7 @@ t.test('endpoints that hang do not hold up another, are asked twice at once at t
     await waitUntil(() => arrived.size === 3 * n, 'the healthy one')
   }
   const latest = Math.max(...arrived.values())
-  t.ok(latest < 10_000, `${latest} ms`) // one after the other the twenty would take longer
+  t.ok(latest < 10_000, `${latest} ms`) // one after the other, the twenty would take longer
   await Promise.all(senders.map(sender => sender.idle()))
   t.equal(most, 2)
   for (const { id } of hanging) {
@@ -103,7 +103,7 @@ t.test('endpoints that hang do not hold up another, are asked twice at once at t
   }
 })
 
-t.test('an endpoint that fails one time in three is never made to rest', async t => {
+t.test('an endpoint that fails every third time never rests', async t => {
   // A rest would last until the end of the test.
   startSender(t, world, { ...HOOK_TIMES, first_rest_seconds: 60, longest_rest_seconds: 60 })
   const { account_id, id } = await subscribe('flaky')
@@ -119,7 +119,7 @@ t.test('an endpoint that fails one time in three is never made to rest', async t
   shows(t, await readWebhook(world, id), { status: 'enabled', rests: null })
 })
 
-t.test('what an endpoint asks for is heeded: so many seconds, until a time, or never again', async t => {
+t.test('Retry-After is respected as seconds or a date, and 410 disables', async t => {
   startSender(t, world, HOOK_TIMES)
   const ask = async (name: string, status: number, retry_after?: string) => {
     const { account_id, id, posted } = await subscribe(name)
@@ -151,7 +151,7 @@ t.test('what an endpoint asks for is heeded: so many seconds, until a time, or n
   })
 })
 
-t.test('an endpoint that takes one event and asks to wait with the next is waited for', async t => {
+t.test('a Retry-After pauses an endpoint although it accepts other events', async t => {
   const sender = startSender(t, world, HOOK_TIMES)
   const { account_id, id, posted } = await subscribe('limited')
   hook.answer(({ json }, response) => {

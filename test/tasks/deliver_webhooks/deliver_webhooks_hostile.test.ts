@@ -25,7 +25,7 @@ const hostile = await startHostileReceiver(t)
 const { requests, sent } = hostile
 const forbidden = await startForbidden(t)
 const redirector = await startRedirector(t)
-// At the allowed address, on the port of the forbidden one.
+// At the allowed address, on the same port as the forbidden one.
 const namesake = createHttpServer((request, response) => request.resume().once('end', () => response.end()))
 await once(namesake.listen(forbidden.port, ALLOWED), 'listening')
 t.teardown(() => {
@@ -40,7 +40,7 @@ const world = await openWorld(t, {
 })
 const once_only = { ...HOOK_TIMES, attempt_ms: 4_000, retry_seconds: Array(6).fill(3_600) }
 
-/** As if the endpoint had been what it is only later on: nothing looks at it here. */
+/** Subscribes without checking the endpoint, as if it had changed since. */
 async function subscribe(endpoint: string, account_id?: string) {
   const account = account_id ?? (await newAccount(world)).id
   return { account_id: account, id: String(await insertUnchecked(world, account, endpoint)) }
@@ -48,7 +48,7 @@ async function subscribe(endpoint: string, account_id?: string) {
 
 const attempted = async (id: string, count: number) => (await listAttempts(world, id)).length >= count
 
-t.test('whatever a receiver does, the attempt ends in time, once, with a small part of what it sent', async t => {
+t.test('an attempt ends in time, once, and stores little of a hostile response', async t => {
   startSender(t, world, once_only)
   const failed = { status: null, error: UNREACHABLE }
   const late = { status: null, error: 'The server did not answer in time.' }
@@ -93,7 +93,7 @@ t.test('whatever a receiver does, the attempt ends in time, once, with a small p
   }
 })
 
-t.test('a connection that was kept and is closed when it is used again costs no attempt', async t => {
+t.test('a kept connection that the server closed costs no attempt', async t => {
   const sender = startSender(t, world, once_only)
   const { account_id, id } = await subscribe(`http://${ALLOWED}:${hostile.port}/closes_kept`)
   for (const n of [1, 2, 3]) {
@@ -105,9 +105,9 @@ t.test('a connection that was kept and is closed when it is used again costs no 
   t.equal(requests.closes_kept, 5, 'the second and the third were sent again, on a connection of their own')
 })
 
-t.test('no spelling of a forbidden host is connected to, whatever redirects or resolves to it', async t => {
+t.test('forbidden hosts are not connected to in any spelling, by redirects or DNS', async t => {
   const { port } = forbidden
-  // They are hundreds at once, and none of them hangs.
+  // There are hundreds at once, and none of them hangs.
   const sender = startSender(t, world, { ...once_only, attempt_ms: 15_000 })
   const from = (status: number, to: string) => `http://${ALLOWED}:${redirector}/${status}?to=${encodeURIComponent(to)}`
   const direct = [...HERE, ...ELSEWHERE, ...LOCAL_NAMES].flatMap(host => [
@@ -160,7 +160,7 @@ t.test('no spelling of a forbidden host is connected to, whatever redirects or r
   t.equal(requests.closes, heard)
 })
 
-t.test('a name that leads elsewhere after it was looked at is looked at again for each connection', async t => {
+t.test('a host name is checked again for each connection', async t => {
   const lines: string[] = []
   const log = createLog('info', { write: line => void lines.push(line) })
   const sender = startSender(t, { ...world, log }, once_only)
@@ -193,7 +193,7 @@ t.test('a name that leads elsewhere after it was looked at is looked at again fo
   t.match(await countDeliveries(world, id), { success: 3, pending: 2 })
 })
 
-t.test('a name that leads elsewhere each time it is looked up is connected to where it was seen', async t => {
+t.test('the connection goes to the address that was checked (DNS rebinding)', async t => {
   const sender = startSender(t, world, once_only)
   const { account_id, id } = await subscribe(`http://rebinds.acme.com:${forbidden.port}/`)
   let asked = 0

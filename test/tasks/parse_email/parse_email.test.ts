@@ -20,7 +20,7 @@ const receive = (...raws: Buffer[]) => storeMessages(world, account, raws)
 const find = async (id: string) => (await pg.query('SELECT * FROM received_emails WHERE id = $1', [id])).rows[0]
 const WITH_FILE = Buffer.from('Subject: x\r\nContent-Type: application/pdf; name=a.pdf\r\n\r\nfile')
 
-t.test('whatever came in is shown, and raw byte for byte', async t => {
+t.test('received emails are shown parsed, and raw byte for byte', async t => {
   const all = [...listReceivedMessages().map(({ raw }) => raw), ...varyReceivedMessages(7, 40)]
   const messages = [...new Map(all.map(asStored).map(raw => [raw.toString('latin1'), raw])).values()]
   const ids = await receive(...messages)
@@ -40,14 +40,14 @@ t.test('whatever came in is shown, and raw byte for byte', async t => {
   }
 })
 
-t.test('what is read by two at the same moment is read once', async t => {
+t.test('an email parsed by two workers at once is parsed once', async t => {
   const ids = await receive(WITH_FILE)
   await Promise.all([parse_email({ ids }, work), parse_email({ ids }, work), parse_email({ ids }, work)])
   const { body } = await api.request('GET', `/api/emails/receiving/${ids[0]?.id}`)
   t.match(body, { subject: 'x', attachments: { length: 1, 0: { filename: 'a.pdf', size: 4 } } })
 })
 
-t.test('what cannot be read keeps its raw message, and says why', async t => {
+t.test('an email that cannot be parsed keeps its raw message and says why', async t => {
   const bomb = (MIME_BOMBS['many headers'] as (scale: number) => Buffer)(10)
   const [id] = (await receive(bomb)) as [{ account_id: string; id: string }]
   await parse_email({ ids: [id] }, work)
@@ -57,7 +57,7 @@ t.test('what cannot be read keeps its raw message, and says why', async t => {
   t.match({ status, body }, { status: 200, body: { parse_error: why, raw_available: true } })
 })
 
-t.test('a store that is away keeps nothing but its own from being read, and is asked again', async t => {
+t.test('a failing blob store delays only its own emails, which are retried', async t => {
   const ids = await receive(Buffer.from('Subject: lost\r\n\r\nx'), Buffer.from('Subject: there\r\n\r\nx'))
   const [lost, there] = ids.map(({ id }) => id) as [string, string]
   const { raw_blob_id } = await find(lost)
@@ -74,7 +74,7 @@ t.test('a store that is away keeps nothing but its own from being read, and is a
   shows(t, await find(lost), { state: 'parsed', subject: 'lost' })
 })
 
-t.test('what its readers died of three times is not read again, and what a store refused is', async t => {
+t.test('an email that killed its parsers three times is not parsed again, unlike one whose blob failed', async t => {
   const [id] = (await receive(Buffer.from('Subject: deadly\r\n\r\nx'))) as [{ account_id: string; id: string }]
   const die = () => pg.query('UPDATE received_emails SET parse_tries = 3 WHERE id = $1', [id.id])
   await die()
@@ -92,7 +92,7 @@ t.test('what its readers died of three times is not read again, and what a store
   shows(t, await find(other.id), { state: 'parsed', subject: 'fine' })
 })
 
-t.test('of what a process died with, few are read at a time', async t => {
+t.test('few emails that killed a parser are parsed at a time', async t => {
   const ids = await receive(...Array.from({ length: 10 }, (_, n) => Buffer.from(`Subject: ${n}\r\n\r\nx`)))
   const most = async () => {
     let [open, most] = [0, 0]
@@ -111,7 +111,7 @@ t.test('of what a process died with, few are read at a time', async t => {
   t.ok((await most()) <= 2)
 })
 
-t.test('what was not read a minute after it came is asked for again, once', async t => {
+t.test('an email not parsed within a minute is queued once more', async t => {
   const [id] = (await receive(Buffer.from('Subject: late\r\n\r\nx'))) as [{ account_id: string; id: string }]
   const jobs = async () => (await pg.query('SELECT payload, priority FROM graphile_worker._private_jobs')).rows
   t.ok((await jobs()).every(({ priority }) => priority === 20))
@@ -123,7 +123,7 @@ t.test('what was not read a minute after it came is asked for again, once', asyn
   t.strictSame(await jobs(), [{ payload: { ids: [id] }, priority: 20 }], 'after all else that there is to do')
 })
 
-t.test('raw messages are kept as long as RAW_RETENTION_DAYS says, and their files for ever', async t => {
+t.test('RAW_RETENTION_DAYS deletes raw messages but no attachments', async t => {
   const [old, recent, waiting] = (await receive(
     ...['old', 'recent', 'waiting'].map(name => Buffer.concat([Buffer.from(`X: ${name}\r\n`), WITH_FILE])),
   )) as [{ account_id: string; id: string }, { account_id: string; id: string }, { account_id: string; id: string }]

@@ -31,7 +31,7 @@ async function receivingAccount(): Promise<TestAccount> {
   return account
 }
 
-/** Sends by the API, and waits for what its recipient gets. */
+/** Sends by the API and waits until the recipient has the message. */
 async function send(): Promise<{ id: string; message_id: string; mail_from: string }> {
   const from = `Tom <tom@${account.domain}>`
   const count = inbox.messages.length + 1
@@ -46,7 +46,7 @@ async function send(): Promise<{ id: string; message_id: string; mail_from: stri
 
 type Mail = Parameters<typeof client.sendMail>[0]
 
-/** Another client writes to us; answers the row of what came of it. */
+/** Delivers a message to us from another client; returns the row of the received email. */
 async function receive(mail: Mail) {
   const to = `tom@${account.domain}`
   await client.sendMail({ from: 'Ann <ann@y.com>', to, subject: 'Re: Our offer', text: "Yes, let's talk.", ...mail })
@@ -61,7 +61,7 @@ async function receive(mail: Mail) {
 const answered = async (id: string) =>
   (await readEmail(world, account, id)).events.filter(event => event.type === 'replied')
 
-t.test('an answer to what was sent is linked, classified, and told of', async t => {
+t.test('a reply is linked, classified and announced', async t => {
   const { id, message_id } = await send()
   const text = "Sounds great, let's talk!\n\nOn Sat, Nov 21, 2026 Tom <tom@acme.com> wrote:\n> unsubscribe here"
   const row = await receive({ inReplyTo: message_id, references: message_id, text })
@@ -77,7 +77,7 @@ t.test('an answer to what was sent is linked, classified, and told of', async t 
   t.equal((await answered(id)).length, 1, 'read twice, told once')
 })
 
-t.test('References and a return path lead to it as well, the nearest first', async t => {
+t.test('References and return paths link a reply too, to the nearest email', async t => {
   const [one, two] = [await send(), await send()]
   const later = await receive({ references: ['<x@y.com>', one.message_id, two.message_id, '<z@y.com>'] })
   t.equal(later.reply_to_email_id, two.id)
@@ -85,7 +85,7 @@ t.test('References and a return path lead to it as well, the nearest first', asy
   t.match(by_path, { kind: 'email', reply_to_email_id: one.id, category: 'not_interested' })
 })
 
-t.test('an id that was encoded, as Exchange does with long ones, leads to it too', async t => {
+t.test('an In-Reply-To with encoded words, as Exchange writes, links a reply too', async t => {
   const { id, message_id } = await send()
   const quoted = message_id.replace(/[<>@]/g, sign => `=${sign.charCodeAt(0).toString(16).toUpperCase()}`)
   const [begin, end] = [quoted.slice(0, 30), quoted.slice(30)]
@@ -100,7 +100,7 @@ t.test('an id that was encoded, as Exchange does with long ones, leads to it too
   }
 })
 
-t.test('what is no answer of a person is linked to nothing', async t => {
+t.test('automatic messages, lists and foreign ids are not linked', async t => {
   const { id, message_id, mail_from } = await send()
   const stranger = await receivingAccount()
   const cases: [name: string, mail: Mail, kind?: string][] = [
@@ -125,7 +125,7 @@ t.test('what is no answer of a person is linked to nothing', async t => {
   t.equal(inbox.messages.length, sent, 'nothing is ever answered')
 })
 
-/** An AI service that says this. */
+/** Starts an AI service with this response. */
 async function startService(t: Parameters<typeof startServer>[0], listener: RequestListener) {
   const AI_URL = `http://${ALLOWED}:${await startServer(t, listener)}/v1`
   return { ...work, config: { ...world.config, AI_URL, AI_KEY: 'key', AI_MODEL: 'small' } }
@@ -133,7 +133,7 @@ async function startService(t: Parameters<typeof startServer>[0], listener: Requ
 
 const completion = (content: unknown) => JSON.stringify({ choices: [{ message: { role: 'assistant', content } }] })
 
-t.test('an AI service is asked when there is one, and told that the reply is data', async t => {
+t.test('the AI service gets the reply marked as data', async t => {
   const asked: { request: IncomingMessage; body: { model: string; messages: { role: string; content: string }[] } }[] =
     []
   const ai = await startService(t, async (request, response) => {
@@ -151,7 +151,7 @@ t.test('an AI service is asked when there is one, and told that the reply is dat
   t.equal(asked.length, 1, 'of nothing nothing is asked')
 })
 
-t.test('whatever else a service answers, phrases decide', async t => {
+t.test('phrases decide when the AI service responds with anything else', async t => {
   const answers: RequestListener[] = [
     (_, response) => response.writeHead(500).end('{}'),
     (_, response) => response.writeHead(302, { location: 'http://127.0.0.66/' }).end(),
@@ -182,12 +182,12 @@ t.test('whatever else a service answers, phrases decide', async t => {
   for (const secret of [AI_KEY, 'No thanks.']) t.notOk(lines.join('').includes(secret), secret)
 })
 
-t.test('a service that is unsure is believed', async t => {
+t.test('unsure from the AI service is accepted', async t => {
   const ai = await startService(t, (_, response) => response.end(completion('unsure')))
   t.equal(await classifyReply(ai, account.id, 'No thanks.'), null)
 })
 
-t.test('credits of 30 days are exact, however many ask at once, and an answer that fails costs none', async t => {
+t.test('AI credits of 30 days are exact under concurrency, and failures cost none', async t => {
   let asked = 0
   let fails = true
   const ai = await startService(t, (_, response) => {

@@ -28,7 +28,7 @@ t.teardown(() => smtp.stop())
 const work = openWork(t, world, inbox.url)
 const captured = openWork(t, world, 'capture')
 
-/** Sends to one; answers the return path that its receiver is told. */
+/** Sends an email to one recipient; returns its id and its return path. */
 async function send(account: TestAccount, to = 'ann@y.com'): Promise<{ id: string; path: string }> {
   const id = await acceptEmail(world, account, { to: [to] })
   await send_emails({ email_ids: [id] }, captured)
@@ -40,7 +40,7 @@ async function send(account: TestAccount, to = 'ann@y.com'): Promise<{ id: strin
   return { id, path: row.mail_from }
 }
 
-/** Brings messages in one connection, as many as there are, and reads what was stored. Answers the replies to RCPT. */
+/** Delivers messages in one connection, parses them, and returns the replies to RCPT. */
 async function deliver(messages: { to: string; raw: string; from?: string }[]): Promise<string[]> {
   const socket = connect(smtp.port, '127.0.0.1').setEncoding('latin1')
   const lines: string[] = []
@@ -89,7 +89,7 @@ const suppressed = async (account: TestAccount) =>
     row => `${row.address} ${row.reason}`,
   )
 
-t.test('a bounce that comes back by SMTP turns delivered into bounced, and suppresses', async t => {
+t.test('a bounce by SMTP turns delivered into bounced and suppresses', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   const draft = { from: `hello@${account.domain}`, to: ['gone@y.com'], subject: 'Hello', text: 'Hello' }
@@ -116,7 +116,7 @@ t.test('a bounce that comes back by SMTP turns delivered into bounced, and suppr
   t.equal(again.events.filter(event => event.type === 'bounced').length, 1, 'a second one changes nothing')
 })
 
-t.test('a late refusal ends as a refusal in the session does', async t => {
+t.test('a late bounce gets the same outcome as a rejection in the session', async t => {
   const account = await newListener(world)
   const rows: [status: string, words: string, verdict: string, reason: string][] = [
     ['5.1.1', 'No such user', 'bounced recipient', 'The receiver refused the recipient.'],
@@ -146,7 +146,7 @@ t.test('a late refusal ends as a refusal in the session does', async t => {
   t.ok(ends[1].expires_at > new Date(), 'a full mailbox is suppressed for a time')
 })
 
-t.test('a delay changes nothing', async t => {
+t.test('a notice of delay changes nothing', async t => {
   const account = await newAccount(world)
   const late = await send(account, 'b@y.com')
   await deliver([{ to: late.path, raw: notice('b@y.com', { status: '4.4.1', action: 'delayed' }) }])
@@ -155,7 +155,7 @@ t.test('a delay changes nothing', async t => {
   t.same(await suppressed(account), [])
 })
 
-t.test('100 forged reports change nothing, and 100 true ones all count', async t => {
+t.test('100 forged reports change nothing, 100 true ones count', async t => {
   const account = await newAccount(world)
   const other = await newAccount(world)
   await pool.pg.query('UPDATE domains SET receiving = true WHERE id = ANY($1)', [[account.domain_id, other.domain_id]])
@@ -199,7 +199,7 @@ t.test('100 forged reports change nothing, and 100 true ones all count', async t
   const replies = await deliver(
     rows.map(({ recipient, mail_from }, n) => {
       if (n % 3 === 0) return { to: `fbl@${other.domain}`, raw: complaints(mail_from)[n % 14]?.[1] ?? '' }
-      // Elsewhere the address may have become another one.
+      // After forwarding, the report may name another address.
       return {
         to: n % 3 === 1 ? mail_from.toUpperCase() : mail_from,
         raw: notice(n % 2 ? recipient : 'forwarded@z.com'),
@@ -218,7 +218,7 @@ t.test('100 forged reports change nothing, and 100 true ones all count', async t
   t.equal(list.filter(line => line.endsWith(' complaint')).length, 34)
 })
 
-t.test('a complaint is the last word: status, event, and suppression', async t => {
+t.test('a complaint is final for status, events and suppression', async t => {
   const account = await newAccount(world)
   const { id, path } = await send(account, 'ann@y.com')
   const raw = complaints(path)[0]?.[1] ?? ''
@@ -233,7 +233,7 @@ t.test('a complaint is the last word: status, event, and suppression', async t =
   t.strictSame(await suppressed(account), ['ann@y.com complaint'])
 })
 
-t.test('a complaint without a feedback part counts by its return path', async t => {
+t.test('a complaint without a feedback part is matched by its return path', async t => {
   const account = await newAccount(world)
   for (const [n, raw] of [appleUnsubscribe, complaints('x@y.com')[14]?.[1] ?? ''].entries()) {
     const { id, path } = await send(account, `a${n}@y.com`)
@@ -243,7 +243,7 @@ t.test('a complaint without a feedback part counts by its return path', async t 
   t.same(await suppressed(account), ['a0@y.com complaint', 'a1@y.com complaint'])
 })
 
-t.test('a report that comes before the result is written waits for it', async t => {
+t.test('a report that arrives before the result is stored is retried', async t => {
   const account = await newAccount(world)
   const { id, path } = await send(account)
   const lease = `state = 'sending', phase = 'dot', lease_owner = gen_random_uuid(), lease_until = now() + interval '1 hour'`
@@ -255,39 +255,34 @@ t.test('a report that comes before the result is written waits for it', async t 
   t.equal((await findEmail(pool, account.id, id))?.status, 'bounced')
 })
 
-t.test(
-  'what cannot be read of what came to a return path is nobody’s post either, and reports go after their raw message',
-  async t => {
-    const account = await newAccount(world)
-    const { path } = await send(account)
-    const mine = `me@${account.domain}`
-    await query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
-    const bomb = `From: a@y.com\r\n${'X: y\r\n'.repeat(250_000)}`
-    await receive(captured, account, bomb, { received_for: [path] })
-    await receive(captured, account, bomb, { received_for: [path, mine] })
-    await deliver([
-      { to: path, raw: notice('ann@y.com') },
-      { to: mine, raw: 'Subject: x\r\n\r\nx' },
-    ])
-    const kinds = () =>
-      query('SELECT state, kind FROM received_emails WHERE account_id = $1 ORDER BY kind, state', [account.id])
-    const post = [
-      { state: 'parsed', kind: 'email' },
-      { state: 'unreadable', kind: 'email' },
-    ]
-    const reports = post.map(({ state }) => ({ state, kind: 'report' }))
-    t.strictSame(await kinds(), [...post, ...reports])
-    await purge({}, captured)
-    t.strictSame(await kinds(), [...post, ...reports])
-    await query(`UPDATE received_emails SET created_at = now() - interval '31 days' WHERE account_id = $1`, [
-      account.id,
-    ])
-    await purge({}, captured)
-    t.strictSame(await kinds(), post)
-  },
-)
+t.test('unreadable mail to a return path stays hidden, and reports are deleted with their raw message', async t => {
+  const account = await newAccount(world)
+  const { path } = await send(account)
+  const mine = `me@${account.domain}`
+  await query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+  const bomb = `From: a@y.com\r\n${'X: y\r\n'.repeat(250_000)}`
+  await receive(captured, account, bomb, { received_for: [path] })
+  await receive(captured, account, bomb, { received_for: [path, mine] })
+  await deliver([
+    { to: path, raw: notice('ann@y.com') },
+    { to: mine, raw: 'Subject: x\r\n\r\nx' },
+  ])
+  const kinds = () =>
+    query('SELECT state, kind FROM received_emails WHERE account_id = $1 ORDER BY kind, state', [account.id])
+  const post = [
+    { state: 'parsed', kind: 'email' },
+    { state: 'unreadable', kind: 'email' },
+  ]
+  const reports = post.map(({ state }) => ({ state, kind: 'report' }))
+  t.strictSame(await kinds(), [...post, ...reports])
+  await purge({}, captured)
+  t.strictSame(await kinds(), [...post, ...reports])
+  await query(`UPDATE received_emails SET created_at = now() - interval '31 days' WHERE account_id = $1`, [account.id])
+  await purge({}, captured)
+  t.strictSame(await kinds(), post)
+})
 
-t.test('check_reputation counts late bounces, and late refusals for policy and content', async t => {
+t.test('check_reputation counts late bounces and late rejections', async t => {
   const account = await newAccount(world)
   const ids = await Promise.all(Array.from({ length: 4 }, (_, n) => acceptEmail(world, account, { to: recipients(n) })))
   await send_emails({ email_ids: ids }, captured)
@@ -315,7 +310,7 @@ t.test('check_reputation counts late bounces, and late refusals for policy and c
   t.equal(row.pause_reason, '21 of the last 200 recipients bounced.')
 })
 
-t.test('return paths are taken below the domain of the sender and at RETURN_PATH_DOMAIN, and nowhere else', async t => {
+t.test('return paths are accepted only at the domain of the sender and RETURN_PATH_DOMAIN', async t => {
   const account = await newAccount(world)
   await pool.pg.query('UPDATE domains SET return_path_verified = true WHERE id = $1', [account.domain_id])
   const { path } = await send(account)

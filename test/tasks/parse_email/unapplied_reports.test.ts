@@ -16,7 +16,7 @@ const log = pino({ level: 'warn' }, { write: line => void lines.push(JSON.parse(
 const work = { ...openWork(t, world, 'capture'), log }
 const account = await newAccount(world)
 
-/** Sends an email, whose return path it answers. */
+/** Sends an email; returns its return path. */
 async function sentFrom(to: string): Promise<string> {
   const id = await acceptEmail(world, account, { to: [to] })
   await send_emails({ email_ids: [id] }, work)
@@ -42,7 +42,7 @@ const noRecipient = report('delivery-status', 'Content-Type: message/delivery-st
 const inKlingon = 'From: no-reply@mx.example\r\nSubject: Qapla\r\n\r\nmajQa be\r\n'
 const tooLong = `From: MAILER-DAEMON@mx.example\r\n${'X: y\r\n'.repeat(250_000)}`
 
-t.test('a report that changed nothing leaves a log line and a row', async t => {
+t.test('a report without effect leaves a log line and a row', async t => {
   const cases: [raw: string, to: string, reason: RegExp | string][] = [
     [noRecipient, path, UNREAD],
     [noRecipient, mine, UNREAD],
@@ -74,7 +74,7 @@ t.test('a report that changed nothing leaves a log line and a row', async t => {
   })
 })
 
-t.test('mail that has nothing to change leaves no trace', async t => {
+t.test('notices that have nothing to change leave no row', async t => {
   await pg.query('DELETE FROM unapplied_reports')
   lines.length = 0
   const [gone, absent] = [await sentFrom('gone@y.com'), await sentFrom('absent@y.com')]
@@ -86,7 +86,7 @@ t.test('mail that has nothing to change leaves no trace', async t => {
   const peace = (complaints(path)[0]?.[1] ?? '').replace('Feedback-Type: abuse', 'Feedback-Type: not-spam')
   const cases: [raw: string, to: string, mail_from?: string][] = [
     [notice.replace('ann@y.com', 'gone@y.com'), gone],
-    [notice.replace('ann@y.com', 'gone@y.com'), gone], // a second one: it is known already
+    [notice.replace('ann@y.com', 'gone@y.com'), gone], // a second bounce of the same recipient
     [absence, absent],
     [receipt, absent],
     [peace, mine],

@@ -21,7 +21,7 @@ const get = async (path: string) => (await api.request('GET', `/api${path}`)).bo
 const addContact = async (email: string) => (await api.request('POST', '/api/contacts', { body: { email } })).body
 const inbox = async () => (await get('/emails/receiving')).data.map(({ id }) => id)
 
-t.test('mail to the address of List-Unsubscribe unsubscribes, and is not in the inbox', async t => {
+t.test('mail to the List-Unsubscribe address unsubscribes and is not in the inbox', async t => {
   const { id } = await addContact('ann@b.com')
   const { mailto, email_id } = await makeRecipient(world, account, 'ann@b.com')
   const client = createTransport({ host: '127.0.0.1', port: smtp.port, ignoreTLS: true })
@@ -43,7 +43,7 @@ t.test('mail to the address of List-Unsubscribe unsubscribes, and is not in the 
   t.strictSame(await inbox(), [])
 })
 
-t.test('mail about a topic unsubscribes from that topic alone', async t => {
+t.test('an unsubscribe mail about a topic affects that topic alone', async t => {
   const topic_id = await makeTopic(world, account, { name: 'News' })
   const { id } = await addContact('bob@b.com')
   const { mailto, email_id } = await makeRecipient(world, account, 'bob@b.com', topic_id)
@@ -53,7 +53,7 @@ t.test('mail about a topic unsubscribes from that topic alone', async t => {
   t.strictSame(await inbox(), [])
 })
 
-t.test('mail to unsubscribe counts even if it cannot be read', async t => {
+t.test('an unsubscribe mail counts even if it cannot be parsed', async t => {
   const { id } = await addContact('cat@b.com')
   const { mailto } = await makeRecipient(world, account, 'cat@b.com')
   await receive(
@@ -66,7 +66,7 @@ t.test('mail to unsubscribe counts even if it cannot be read', async t => {
   t.strictSame(await inbox(), [])
 })
 
-t.test('mail that also went to a person is in the inbox', async t => {
+t.test('an unsubscribe mail also sent to a person is in the inbox', async t => {
   const { id } = await addContact('dan@b.com')
   const { mailto } = await makeRecipient(world, account, 'dan@b.com')
   const received = await receive(work, account, 'Subject: x\r\n\r\n', {
@@ -76,7 +76,7 @@ t.test('mail that also went to a person is in the inbox', async t => {
   t.strictSame(await inbox(), [received])
 })
 
-t.test('mail to an address that we did not write, or at another domain, unsubscribes nobody', async t => {
+t.test('a forged unsubscribe address, or one at another domain, is refused', async t => {
   const { id } = await addContact('eve@b.com')
   const { mailto } = await makeRecipient(world, account, 'eve@b.com')
   const [local = ''] = mailto.split('@')

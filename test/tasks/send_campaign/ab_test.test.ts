@@ -20,7 +20,7 @@ const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANS
 const { pool } = world
 const VARIANTS = [{ subject: 'Red' }, { subject: 'Blue', html: '<p>Blue for {{first_name|you}}</p>' }]
 
-/** A campaign to so many contacts whose test has been sent. */
+/** A campaign to this many contacts whose A/B test has been sent. */
 async function openTest(t: Test, contacts: number, fields: object = {}): Promise<Opened> {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
@@ -46,7 +46,7 @@ type Opened = {
   ask: (method: string, path: string, body?: object) => Promise<{ status: number; body: object }>
 }
 
-/** Sends the test of a campaign, up to where it waits for the winner. */
+/** Sends the test of a campaign until it waits for a winner. */
 async function waits(work: TestWork, campaign: QueuedCampaign): Promise<void> {
   const isSent = async () => {
     const query = 'SELECT decide_at FROM campaign_runs WHERE campaign_id = $1'
@@ -72,7 +72,7 @@ async function opens({ account_id, campaign_id }: QueuedCampaign, variant: numbe
 const isDue = ({ campaign_id }: QueuedCampaign) =>
   pool.pg.query('UPDATE campaign_runs SET decide_at = now() WHERE campaign_id = $1', [campaign_id])
 
-t.test('the rest of the recipients gets the variant that was opened more', async t => {
+t.test('the winning variant goes to the remaining recipients', async t => {
   const { campaign, work, ask } = await openTest(t, 200)
   const tested = await subjectsOf(campaign)
   const { Red = 0, Blue = 0 } = tested
@@ -100,7 +100,7 @@ t.test('the rest of the recipients gets the variant that was opened more', async
   t.strictSame(rows, [{ recipients: 200 }])
 })
 
-t.test('of a winner by hand and one by time at the same moment one counts, and all get that', async t => {
+t.test('a winner chosen by hand and by time at once counts once', async t => {
   const { account, campaign, work, ask } = await openTest(t, 60)
   await opens(campaign, 2, 5)
   await isDue(campaign)
@@ -118,7 +118,7 @@ t.test('of a winner by hand and one by time at the same moment one counts, and a
   shows(t, await ask('POST', '/ab/winner', { variant: 'B' }), { status: 422 })
 })
 
-t.test('a test that is paused goes on as a test, and one that is canceled has no winner', async t => {
+t.test('a paused test resumes as a test, and a canceled one has no winner', async t => {
   const { account, campaign, work, ask } = await openTest(t, 60)
   const id = { account_id: account.id, id: campaign.campaign_id }
   await suspendCampaign(pool, id)

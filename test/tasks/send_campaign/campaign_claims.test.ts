@@ -22,7 +22,7 @@ async function suppressions({ campaign_id }: { campaign_id: string }) {
   return rows
 }
 
-t.test('who leaves between acceptance and claim gets nothing', async t => {
+t.test('a contact who unsubscribes before the claim gets no email', async t => {
   const account = await newAccount(world)
   const topic_id = await makeTopic(world, account, { name: 'News' })
   const [, left, out, deleted, gone] = await addContacts(world, account, people(5))
@@ -62,12 +62,12 @@ t.test('who leaves between acceptance and claim gets nothing', async t => {
   shows(t, await readCampaign(world, campaign), { recipients_count: 1 })
 })
 
-t.test('who leaves before the email is stored has a row that says why', async t => {
+t.test('a contact who unsubscribes before the email is stored has a row with the reason', async t => {
   const account = await newAccount(world)
   const ids = await addContacts(world, account, people(3))
   const campaign = await queueCampaign(world, account)
   const work = openWork(t, world, 'capture')
-  // Recipients are found first, and nothing is stored while the platform is paused.
+  // Recipients are selected first, and nothing is stored while sending is paused.
   await pool.pg.query('UPDATE accounts SET paused_at = now() WHERE id = $1', [account.id])
   await send_campaign(campaign, work)
   shows(t, await readCampaign(world, campaign), { pause_reason: 'Sending is paused for this account.' })
@@ -87,7 +87,7 @@ t.test('who leaves before the email is stored has a row that says why', async t 
   t.strictSame(await figuresOf(world, campaign), { recipients: 3, excluded: 2, sent: 1, delivered: 1 })
 })
 
-t.test('a claim takes other mail first, and of campaigns no more than it is told', async t => {
+t.test('a claim takes other emails first, and at most max_campaigns of campaigns', async t => {
   const account = await newAccount(world)
   await addContacts(world, account, people(5))
   const campaign = await queueCampaign(world, account)
@@ -100,7 +100,7 @@ t.test('a claim takes other mail first, and of campaigns no more than it is told
   )
 })
 
-t.test('mail of a campaign that is in doubt is held, until a person decides', async t => {
+t.test('campaign emails in doubt are held until a person decides', async t => {
   const { account, campaign, emails } = await inDoubt(t)
   const api = await startApi(t, world, account.key)
   const decide = (path: string, body?: object) => api.request('POST', `/api${path}`, { body })
@@ -132,14 +132,14 @@ async function inDoubt(t: Test) {
   t.teardown(() => sink.close())
   const work = openWork(t, world, sink.url)
   await sendUntil(work, campaign)
-  await work.sender.stop() // what is sent again would be in doubt again
+  await work.sender.stop() // emails sent again would be in doubt again
   const { rows } = await pool.pg.query('SELECT id FROM emails WHERE campaign_id = $1 ORDER BY id', [
     campaign.campaign_id,
   ])
   return { account, campaign, emails: rows.map(({ id }) => id as string) }
 }
 
-t.test('a claim steps over a busy destination, and takes the others whatever their names', async t => {
+t.test('a claim skips a busy destination and takes the others', async t => {
   await pool.pg.query('DELETE FROM deliveries')
   const account = await newAccount(world)
   const domains = ['a.com', 'busy.com', 'm.com', 'z.com', '0.com']
@@ -158,7 +158,7 @@ t.test('a claim steps over a busy destination, and takes the others whatever the
   t.equal((await claimDeliveries(pool, { ...lease, busy_destinations: [], limit: 100 })).length, 3)
 })
 
-t.test('a claim of emails by their ids takes none of campaigns if it is told so', async t => {
+t.test('a claim by email ids takes none of campaigns when max_campaigns is 0', async t => {
   await pool.pg.query('DELETE FROM deliveries')
   const account = await newAccount(world)
   await addContacts(world, account, people(3))

@@ -9,7 +9,7 @@ import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pool } = world
-/** Emails on their way at a time: a campaign of more than two such parts is judged before its last one. */
+/** Emails in progress at a time: a campaign of more than twice as many is judged before it is complete. */
 const AHEAD = 500
 
 const at = (mailbox: string, n: number) => `${mailbox}+${n}@${world.config.SIMULATOR_DOMAIN}`
@@ -21,7 +21,7 @@ function addMany(account: TestAccount, counts: Record<string, number>): Promise<
   return addContacts(world, account, addresses)
 }
 
-t.test('too many bounces pause a campaign, and a person may resume it', async t => {
+t.test('too many bounces pause a campaign until it is resumed', async t => {
   const account = await newAccount(world)
   await addMany(account, { bounced: 60, delivered: 1_440 })
   const campaign = await queueCampaign(world, account)
@@ -35,7 +35,7 @@ t.test('too many bounces pause a campaign, and a person may resume it', async t 
   await sendUntil(work, campaign)
 })
 
-t.test('few bounces do not, and complaints do above 0.3 %', async t => {
+t.test('complaints pause a campaign above 0.3 %, few bounces do not', async t => {
   const account = await newAccount(world)
   await addMany(account, { complained: 100, bounced: 20, delivered: 1_380 })
   const campaign = await queueCampaign(world, account)
@@ -43,7 +43,7 @@ t.test('few bounces do not, and complaints do above 0.3 %', async t => {
   shows(t, await readCampaign(world, campaign), { pause_reason: /^\d+ of \d+ recipients complained\.$/ })
 })
 
-t.test('attempts that reach no mail server pause a campaign, unless others reach one', async t => {
+t.test('attempts that reach no mail server pause a campaign, unless others succeed', async t => {
   const account = await newAccount(world)
   const unreachable = Array.from({ length: 60 }, (_, n) => `ann@b${n}.com`)
   await addContacts(world, account, unreachable)
@@ -65,7 +65,7 @@ t.test('attempts that reach no mail server pause a campaign, unless others reach
   shows(t, await readCampaign(world, another), { status: 'queued', pause_reason: null })
 })
 
-t.test('a quota takes what it has room for, and the rest goes on by itself', async t => {
+t.test('a campaign sends what the quota allows and continues later by itself', async t => {
   const account = await newAccount(world)
   await pool.pg.query(`INSERT INTO plans (name, emails_per_day) VALUES ('few', 3) ON CONFLICT DO NOTHING`)
   await pool.pg.query(`UPDATE accounts SET plan = 'few' WHERE id = $1`, [account.id])
@@ -88,7 +88,7 @@ t.test('a quota takes what it has room for, and the rest goes on by itself', asy
   t.strictSame(await figuresOf(world, campaign), { recipients: 5, sent: 5, delivered: 5 })
 })
 
-t.test('a pause by the operator is told while all emails are stored already, until it ends', async t => {
+t.test('a pause by the operator shows as pause_reason until it ends', async t => {
   const account = await newAccount(world)
   await addMany(account, { delivered: 3 })
   const campaign = await queueCampaign(world, account)
@@ -111,7 +111,7 @@ t.test('a pause by the operator is told while all emails are stored already, unt
   await sendUntil(work, campaign)
 })
 
-t.test('a domain that warms up gets what it may send each day, first to those who opened or clicked last', async t => {
+t.test('a domain in warm-up sends its daily limit to the most engaged contacts first', async t => {
   const account = await newAccount(world)
   await pool.pg.query('UPDATE platform SET warm_up_per_day = 2')
   t.teardown(() => pool.pg.query('UPDATE platform SET warm_up_per_day = 0'))
@@ -141,7 +141,7 @@ t.test('a domain that warms up gets what it may send each day, first to those wh
   await sendUntil(work, campaign)
 })
 
-t.test('a campaign whose domain is deleted fails, and what is left of it is canceled', async t => {
+t.test('a campaign fails and is canceled when its domain is deleted', async t => {
   const account = await newAccount(world)
   await addMany(account, { delivered: 4 })
   const campaign = await queueCampaign(world, account)
@@ -153,7 +153,7 @@ t.test('a campaign whose domain is deleted fails, and what is left of it is canc
   t.strictSame(await figuresOf(world, campaign), { recipients: 4, canceled: 4 })
 })
 
-t.test("complaints about a domain's other campaigns pause a campaign once", async t => {
+t.test('complaints about earlier campaigns of the domain pause a campaign once', async t => {
   const account = await newAccount(world)
   await addMany(account, { delivered: 3 })
   const earlier = await queueCampaign(world, account)

@@ -40,7 +40,7 @@ const reasonsOf = async (campaign: QueuedCampaign) =>
     reason,
   ])
 
-t.test('contacts who were just mailed are left out, and shown with the reason', async t => {
+t.test('the frequency cap skips recently mailed contacts and shows the reason', async t => {
   const { contacts, work, start, preview, api, draft } = await open(t)
   const first = await start(CAP)
   await sendUntil(work, first)
@@ -68,7 +68,7 @@ t.test('contacts who were just mailed are left out, and shown with the reason', 
   t.equal(body.message, 'Nobody would get the campaign.')
 })
 
-t.test('a test email to oneself does not count', async t => {
+t.test('test emails do not count for the frequency cap', async t => {
   const { api, work, start, draft } = await open(t, ['ann@b.com'])
   const id = await draft(CAP)
   shows(t, await api.request('POST', `/api/campaigns/${id}/test`, { body: { to: 'ann@b.com' } }), { status: 200 })
@@ -77,7 +77,7 @@ t.test('a test email to oneself does not count', async t => {
   t.strictSame(await reasonsOf(campaign), [['ann@b.com', null]])
 })
 
-t.test('of two campaigns at the same moment one reaches each contact', async t => {
+t.test('only one of several concurrent campaigns reaches a contact', async t => {
   const { work, start, account } = await open(
     t,
     Array.from({ length: 60 }, (_, n) => `p${n}@b.com`),
@@ -93,7 +93,7 @@ t.test('of two campaigns at the same moment one reaches each contact', async t =
   for (const campaign of campaigns) await sendUntil(work, campaign)
 })
 
-t.test('a campaign without a cap counts for one that has it, from when its email is stored', async t => {
+t.test('emails of campaigns without a cap count as soon as they are stored', async t => {
   const { work, start } = await open(t, ['ann@b.com'])
   const capped = await start(CAP)
   const other = await start()
@@ -102,7 +102,7 @@ t.test('a campaign without a cap counts for one that has it, from when its email
   t.strictSame(await reasonsOf(capped), [['ann@b.com', 'mailed_recently']])
 })
 
-t.test('an email that was not sent does not count, so that a retry reaches its recipient', async t => {
+t.test('emails that were not sent do not count, so that a retry reaches them', async t => {
   const { api, work, start } = await open(t, ['ann@b.com'])
   const campaign = await start(CAP)
   await send_campaign(campaign, work)
@@ -121,7 +121,7 @@ t.test('an email that was not sent does not count, so that a retry reaches its r
   ])
 })
 
-t.test('contacts who open nothing for long are left out', async t => {
+t.test('contacts without opens for long are skipped', async t => {
   const names = ['reads', 'new', 'sleeps', 'answered', 'never', 'hidden']
   const { account, contacts, preview, work, start } = await open(
     t,
@@ -132,7 +132,7 @@ t.test('contacts who open nothing for long are left out', async t => {
     [100, 1, 20],
     [10, 1, null],
     [100, 1, 40],
-    [100, 50, 49], // was sent nothing since
+    [100, 50, 49], // got no email since
     [null, null, null],
     [100, 1, null],
   ].entries() as Iterable<[number, (number | null)[]]>) {

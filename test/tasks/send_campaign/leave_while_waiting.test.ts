@@ -13,7 +13,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t, { SEND_CONNECTIONS: '1', BASE_URL: 'https://mail.acme.com' })
 const { pool } = world
 
-/** Does not reply until the test says so. */
+/** A server that does not reply until the test calls `speak`. */
 async function openSilent(t: Test) {
   const account = await newAccount(world)
   const sink = await startSink({ silent: true })
@@ -33,7 +33,7 @@ async function openSilent(t: Test) {
 
 type Silent = Awaited<ReturnType<typeof openSilent>>
 
-/** Waits until one email has arrived and another one waits behind it in the worker; returns the address of that one. */
+/** Waits until one email has arrived and another waits for the connection; returns the recipient of the latter. */
 async function untilOneWaits({ account, sink }: Silent): Promise<string> {
   await sink.arrived(1)
   const count = `SELECT count(*)::int FROM deliveries WHERE account_id = $1 AND state = 'sending'`
@@ -83,7 +83,7 @@ const LEAVES: [string, string, (begun: Begun) => [string, unknown[]]][] = [
 ]
 
 for (const [what, reason, change] of LEAVES) {
-  t.test(`who ${what} while the email waited for a connection does not get it`, async t => {
+  t.test(`a contact who ${what} while the email waited for a connection does not get it`, async t => {
     const begun = await beginCampaign(t)
     await pool.pg.query(...change(begun))
     begun.sink.speak()
@@ -94,7 +94,7 @@ for (const [what, reason, change] of LEAVES) {
   })
 }
 
-t.test('an email that waited for a connection when its campaign was paused leaves once it is resumed', async t => {
+t.test('an email that waits for a connection while its campaign is paused is sent after it resumes', async t => {
   const { account, campaign, sink, work, address } = await beginCampaign(t)
   await suspendCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
   sink.speak()
@@ -102,14 +102,14 @@ t.test('an email that waited for a connection when its campaign was paused leave
   t.equal(sink.messages, 1)
   shows(t, await readDelivery(account, address), { state: 'queued', attempt: 0 })
 
-  // Which also brings back what polls have put off meanwhile.
+  // This also releases deliveries that polls deferred meanwhile.
   await continueCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
   await sendUntil(work, campaign)
   t.equal(sink.messages, 2)
   t.strictSame(await figuresOf(world, campaign), { recipients: 2, sent: 2, delivered: 2 })
 })
 
-t.test('an email that waited for a connection when its campaign was canceled is canceled', async t => {
+t.test('an email that waits for a connection while its campaign is canceled is canceled', async t => {
   const { account, campaign, sink, work, address } = await beginCampaign(t)
   await setStatus(world, campaign, 'canceled')
   sink.speak()
@@ -120,7 +120,7 @@ t.test('an email that waited for a connection when its campaign was canceled is 
 })
 
 for (const table of ['accounts', 'domains', 'platform']) {
-  t.test(`an email that waited for a connection does not leave while sending is paused (${table})`, async t => {
+  t.test(`an email that waits for a connection is not sent while sending is paused (${table})`, async t => {
     const { account, sink, work, address } = await beginCampaign(t)
     const where = { accounts: 'id = $1', domains: 'account_id = $1', platform: '$1::uuid IS NOT NULL' }[table]
     await pool.pg.query(`UPDATE ${table} SET paused_at = now() WHERE ${where}`, [account.id])

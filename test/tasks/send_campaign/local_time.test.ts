@@ -21,7 +21,7 @@ const query = async (text: string, values: unknown[]) => (await world.pool.pg.qu
 
 const ZONES = [...Intl.supportedValuesOf('timeZone'), 'Europe/Kyiv', 'europe/berlin']
 
-/** A campaign in local time to a contact of each zone, and to two whose zone is not known. */
+/** A campaign in local time to a contact in each timezone, and to two without one. */
 async function open(t: Test, fields: object = {}, zones = ZONES) {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
@@ -38,7 +38,7 @@ async function open(t: Test, fields: object = {}, zones = ZONES) {
   return { api, id, send, campaign, work, command: { account_id: account.id, id } }
 }
 
-/** It begins in the first time zone at this moment. */
+/** Makes the campaign begin in the first timezone now; returns this time. */
 async function begin({ campaign_id }: QueuedCampaign, work: ReturnType<typeof openWork>): Promise<Date> {
   await query(
     `UPDATE campaigns SET begins_at = begins_at - passed, scheduled_at = scheduled_at - passed, first_run_at = first_run_at - passed
@@ -59,7 +59,7 @@ const pass = ({ campaign_id }: QueuedCampaign, hours: number) =>
 const countMails = async ({ campaign_id }: QueuedCampaign): Promise<number> =>
   (await query('SELECT count(*)::int AS count FROM emails WHERE campaign_id = $1', [campaign_id]))[0].count
 
-t.test('each recipient is due at the time of day of their zone', async t => {
+t.test('each recipient is due at the time of day in their timezone', async t => {
   const { send, campaign, work } = await open(t)
   const { status, text } = await send('in 3 days')
   t.equal(status, 200, text)
@@ -78,7 +78,7 @@ t.test('each recipient is due at the time of day of their zone', async t => {
   }
 })
 
-t.test('a campaign in local time is over after the last zone; pause and cancel hold meanwhile', async t => {
+t.test('a campaign in local time ends after the last timezone, and can be paused and resumed before', async t => {
   const zones = ['Pacific/Kiritimati', 'Asia/Tokyo', 'UTC', 'Pacific/Midway']
   const { send, campaign, work, command } = await open(t, { timezone: 'UTC' }, zones)
   await send('in 2 days')
@@ -101,14 +101,14 @@ t.test('a campaign in local time is over after the last zone; pause and cancel h
   await send_campaign(campaign, work)
   t.equal(await countMails(campaign), 2)
   await continueCampaign(world.pool, command)
-  await sends(5) // UTC, and the two who have its time
+  await sends(5) // UTC, and the two without a timezone
   shows(t, await readCampaign(world, campaign), { status: 'queued', sent_at: null })
   await pass(campaign, 12)
   await sendUntil(work, campaign)
   t.equal(await countMails(campaign), 6)
 })
 
-t.test('after a cancel nobody of the other zones gets it', async t => {
+t.test('canceling stops the campaign for the remaining timezones', async t => {
   const { send, campaign, work, command } = await open(t, { timezone: 'UTC' }, ['Pacific/Kiritimati', 'Asia/Tokyo'])
   await send('in 2 days')
   await begin(campaign, work)
@@ -119,7 +119,7 @@ t.test('after a cancel nobody of the other zones gets it', async t => {
   t.equal(await countMails(campaign), 1)
 })
 
-t.test('those who wait for the winner of a test get it at their time, or at once where that has passed', async t => {
+t.test('recipients waiting for an A/B winner get it at their local time, or at once if it has passed', async t => {
   const variants = [{ subject: 'Red' }, { subject: 'Blue' }]
   const zones = Array.from({ length: 30 }, (_, n) => (n % 2 ? 'Pacific/Kiritimati' : 'UTC'))
   const { send, campaign, work } = await open(t, { ab_test: { test_percentage: 30, variants }, timezone: 'UTC' }, zones)
@@ -143,7 +143,7 @@ t.test('those who wait for the winner of a test get it at their time, or at once
   t.equal(await countMails(campaign), 32)
 })
 
-t.test('a time that has passed in some zone is refused', async t => {
+t.test('a local time that has passed in some timezone is refused', async t => {
   const { send } = await open(t, { timezone: 'UTC' }, [])
   const soon = await send('in 13 hours')
   t.equal(soon.status, 422)
@@ -162,7 +162,7 @@ t.test('a time that has passed in some zone is refused', async t => {
   shows(t, await send('in 15 hours'), { status: 200 })
 })
 
-t.test('a daily campaign in local time must leave out days', async t => {
+t.test('a daily campaign in local time must skip days', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   const draft = { from: `a@${account.domain}`, subject: 'x', send_in_local_time: true, recurrence: 'daily' }

@@ -13,7 +13,7 @@ const query = async (text: string, values: unknown[]) => (await world.pool.pg.qu
 
 const WEEK_MS = 7 * 24 * 3_600_000
 
-/** A daily campaign to two contacts, of which no run has begun. */
+/** A daily campaign to two contacts, without a run yet. */
 async function open(t: Test, fields: object = {}) {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
@@ -71,19 +71,19 @@ t.test('a recurring campaign is sent again at the same time of day', async t => 
   ])
 })
 
-/** The last day before now, in steps of a week, on which clocks in Berlin differed from those of now. */
+/** The last day in the past, in steps of a week, with another UTC offset in Berlin than now. */
 function dayOfOtherClocks(): Date {
   const offsetAt = (time: number) =>
     new Intl.DateTimeFormat('en', { timeZone: 'Europe/Berlin', timeZoneName: 'longOffset' })
       .formatToParts(time)
       .find(({ type }) => type === 'timeZoneName')?.value
-  const inTwoWeeks = Date.now() + 2 * WEEK_MS // the next run is within a week, which may change the clocks too
+  const inTwoWeeks = Date.now() + 2 * WEEK_MS // the next run is within a week, and the offset may change in it
   let time = Date.now() - WEEK_MS
   while (offsetAt(time) === offsetAt(Date.now()) || offsetAt(time) === offsetAt(inTwoWeeks)) time -= WEEK_MS
   return new Date(time)
 }
 
-t.test('a weekly campaign keeps its time of day over a change of clocks', async t => {
+t.test('a weekly campaign keeps its time of day across DST changes', async t => {
   const { campaign, work } = await open(t, { recurrence: 'weekly' })
   const first = dayOfOtherClocks()
   await query('UPDATE campaigns SET first_run_at = $2, scheduled_at = $2 WHERE id = $1', [campaign.campaign_id, first])
@@ -99,7 +99,7 @@ t.test('a weekly campaign keeps its time of day over a change of clocks', async 
   t.ok(next > new Date() && next.getTime() - Date.now() <= WEEK_MS)
 })
 
-t.test('8 workers that start and send the same run make one run', async t => {
+t.test('8 workers that start and send the same run create one run', async t => {
   const { campaign, run, work } = await open(t)
   await run()
   await makeNextRunDue(world, campaign)
@@ -115,7 +115,7 @@ t.test('8 workers that start and send the same run make one run', async t => {
   ])
 })
 
-t.test('runs that were missed for three weeks are one run, and the others are shown as skipped', async t => {
+t.test('runs missed for three weeks become one run that counts the skipped ones', async t => {
   const { campaign, work, ask } = await open(t)
   await runNext(campaign, work, '21 days')
   shows(t, await mailsOf(campaign), [{ run: 1, emails: 2, contacts: 2 }])
@@ -126,7 +126,7 @@ t.test('runs that were missed for three weeks are one run, and the others are sh
   })
 })
 
-t.test('a run that goes on when the next one is due leaves that out', async t => {
+t.test('a run still in progress when the next is due skips it', async t => {
   const { campaign, work, ask } = await open(t)
   await makeNextRunDue(world, campaign)
   await start_campaigns({}, work)
@@ -145,39 +145,36 @@ t.test('a run that goes on when the next one is due leaves that out', async t =>
   shows(t, await runsOf(campaign), [{ run: 1, outcome: 'sent', skipped: 2 }])
 })
 
-t.test(
-  'cancel between runs makes a draft whose runs can still be read, and which is sent again as the next run',
-  async t => {
-    const { campaign, run, ask, account } = await open(t)
-    await run()
-    shows(t, (await ask('POST', '/cancel')).body, { status: 'draft' })
-    shows(t, (await ask('GET', '/stats')).body, { status: 'draft', recipients: 2, sent: 2 })
-    shows(t, await ask('DELETE'), { status: 422 })
-    shows(t, await ask('PATCH', '', { ab_test: { variants: [{}, {}] } }), { status: 422 })
-    shows(t, await ask('PATCH', '', { subject: 'April', html: `<a href="https://${account.domain}/april">x</a>` }), {
-      status: 200,
-    })
-    shows(t, await ask('POST', '/send', { scheduled_at: 'in 3 hours' }), { status: 200 })
-    await run()
-    shows(t, (await ask('GET', '/stats')).body, { status: 'scheduled', recipients: 2, sent: 2 })
-    shows(t, (await ask('GET', '/stats?run=1')).body, { recipients: 2, sent: 2 })
-    shows(t, await ask('GET', '/stats?run=3'), { status: 404 })
-    shows(t, (await ask('GET', '/clicked-links')).body.data, [{ url: `https://${account.domain}/april` }])
-    shows(t, (await ask('GET', '/clicked-links?run=1')).body.data, [])
-    shows(
-      t,
-      await query('SELECT DISTINCT subject, campaign_run AS run FROM emails WHERE campaign_id = $1 ORDER BY run', [
-        campaign.campaign_id,
-      ]),
-      [
-        { subject: 'March', run: 1 },
-        { subject: 'April', run: 2 },
-      ],
-    )
-  },
-)
+t.test('canceling between runs makes a draft, which continues with the next run number', async t => {
+  const { campaign, run, ask, account } = await open(t)
+  await run()
+  shows(t, (await ask('POST', '/cancel')).body, { status: 'draft' })
+  shows(t, (await ask('GET', '/stats')).body, { status: 'draft', recipients: 2, sent: 2 })
+  shows(t, await ask('DELETE'), { status: 422 })
+  shows(t, await ask('PATCH', '', { ab_test: { variants: [{}, {}] } }), { status: 422 })
+  shows(t, await ask('PATCH', '', { subject: 'April', html: `<a href="https://${account.domain}/april">x</a>` }), {
+    status: 200,
+  })
+  shows(t, await ask('POST', '/send', { scheduled_at: 'in 3 hours' }), { status: 200 })
+  await run()
+  shows(t, (await ask('GET', '/stats')).body, { status: 'scheduled', recipients: 2, sent: 2 })
+  shows(t, (await ask('GET', '/stats?run=1')).body, { recipients: 2, sent: 2 })
+  shows(t, await ask('GET', '/stats?run=3'), { status: 404 })
+  shows(t, (await ask('GET', '/clicked-links')).body.data, [{ url: `https://${account.domain}/april` }])
+  shows(t, (await ask('GET', '/clicked-links?run=1')).body.data, [])
+  shows(
+    t,
+    await query('SELECT DISTINCT subject, campaign_run AS run FROM emails WHERE campaign_id = $1 ORDER BY run', [
+      campaign.campaign_id,
+    ]),
+    [
+      { subject: 'March', run: 1 },
+      { subject: 'April', run: 2 },
+    ],
+  )
+})
 
-t.test('cancel of a run ends the recurrence', async t => {
+t.test('canceling during a run ends the recurrence', async t => {
   const { campaign, run, work, ask } = await open(t)
   await run()
   await makeNextRunDue(world, campaign)
@@ -193,7 +190,7 @@ t.test('cancel of a run ends the recurrence', async t => {
   })
 })
 
-t.test('only the first run has the A/B test; the next send its winner', async t => {
+t.test('only the first run is an A/B test, and later runs send its winner', async t => {
   const variants = [{ subject: 'Red' }, { subject: 'Blue', html: '<p>Blue</p>' }]
   const { campaign, work, ask } = await open(t, { ab_test: { test_percentage: 100, variants } })
   await runNext(campaign, work)
@@ -229,7 +226,7 @@ t.test('the last run of a recurring campaign can be retried before the next', as
   shows(t, await mailsOf(campaign), [{ run: 1, emails: 3, contacts: 2 }])
 })
 
-t.test('the first run needs a time', async t => {
+t.test('scheduling a recurring campaign requires scheduled_at', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   await addContacts(world, account, ['ann@b.com'])
@@ -246,7 +243,7 @@ t.test('the first run needs a time', async t => {
   })
 })
 
-t.test('all runs of a campaign ask one poll, which keeps the options of earlier runs', async t => {
+t.test('all runs of a campaign share a poll, which keeps the options of earlier runs', async t => {
   const poll = { question: 'How was it?', options: ['Good', 'Bad'] }
   const { campaign, run, ask, api } = await open(t, { poll })
   await run()

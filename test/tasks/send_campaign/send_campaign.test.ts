@@ -39,7 +39,7 @@ t.test('a campaign reaches each of 20 contacts once', async t => {
   shows(t, await figuresOf(world, campaign), { recipients: 20 })
 })
 
-t.test('an email has the values that its content uses, and no others', async t => {
+t.test('an email stores only the values that its content uses', async t => {
   const account = await newAccount(world)
   const { pg } = world.pool
   await pg.query(

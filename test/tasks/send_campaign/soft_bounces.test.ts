@@ -11,7 +11,7 @@ import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 const world = await openWorld(t)
 const { pg } = world.pool
 
-/** An account with one contact, whose server refuses mail when told to. */
+/** An account with one contact, whose server rejects messages on request. */
 async function openAccount(t: Test) {
   const account = await newAccount(world)
   const [contact = ''] = await addContacts(world, account, [{ email: 'ann@y.com' }])
@@ -30,7 +30,7 @@ async function openAccount(t: Test) {
   return { account, contact, work, send, bounce, days: (days: number) => passDays(account, days) }
 }
 
-/** Makes the first bounce of the row so many days older. */
+/** Makes the first bounce in the row this many days older. */
 async function passDays({ id }: TestAccount, days: number): Promise<void> {
   await pg.query(
     'UPDATE contact_engagement SET soft_bounces_since = soft_bounces_since - make_interval(days => $2) WHERE account_id = $1',
@@ -41,7 +41,7 @@ async function passDays({ id }: TestAccount, days: number): Promise<void> {
 const bouncesOf = async ({ id }: TestAccount) =>
   (await pg.query('SELECT soft_bounces FROM contact_engagement WHERE account_id = $1', [id])).rows[0]?.soft_bounces
 
-/** Runs the jobs that the account has; returns how many there were. */
+/** Runs the jobs of the account; returns how many there were. */
 async function runJobs(work: TestWork, { id }: TestAccount): Promise<number> {
   const { rows } = await pg.query(
     `DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks k
@@ -72,7 +72,7 @@ t.test('a contact is unsubscribed after five soft bounces in 15 days', async t =
   ])
 })
 
-t.test('five soft bounces in a shorter time unsubscribe nobody', async t => {
+t.test('five soft bounces within less than 15 days unsubscribe nobody', async t => {
   const { account, work, bounce, days } = await openAccount(t)
   for (let n = 0; n < 6; n++) await bounce()
   await days(14)
@@ -91,13 +91,13 @@ t.test('a delivery ends a row of soft bounces', async t => {
   t.equal(await runJobs(work, account), 0)
 })
 
-t.test('refusals of the sender or the content do not count', async t => {
+t.test('rejections of the sender or the content are no soft bounces', async t => {
   const { account, bounce } = await openAccount(t)
   await bounce('5.7.1 Spam message rejected')
   t.equal(await bouncesOf(account), 0)
 })
 
-t.test('bounces that come after their emails were accepted count in a row', async t => {
+t.test('bounces reported after the next email was accepted still count in a row', async t => {
   const { account, send, days, work } = await openAccount(t)
   const reportLate = async ({ campaign_id }: { campaign_id: string }) => {
     const query = 'SELECT id AS delivery_id, account_id FROM deliveries WHERE campaign_id = $1'
@@ -111,7 +111,7 @@ t.test('bounces that come after their emails were accepted count in a row', asyn
     } as const
     await world.pool.transaction(tx => applyReportedOutcome(tx, { ...rows[0], ...report, suppression_id: null }))
   }
-  // The next one is accepted before the bounce of the one before it comes.
+  // The next email is accepted before the previous one bounces.
   let last = await send()
   for (let n = 0; n < 5; n++) {
     const next = await send()
@@ -129,7 +129,7 @@ t.test('bounces that come after their emails were accepted count in a row', asyn
   t.equal(await bouncesOf(account), 6, 'who is unsubscribed gets no more')
 })
 
-t.test('a contact that was delivered to meanwhile stays subscribed', async t => {
+t.test('a contact with a delivery since stays subscribed', async t => {
   const { account, contact, work } = await openAccount(t)
   await pg.query('INSERT INTO contact_engagement (account_id, contact_id, soft_bounces) VALUES ($1, $2, 1)', [
     ...[account.id, contact],

@@ -10,7 +10,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const COUNT = 1_000
 
-/** One connection to a database whose statistics say that these tables are empty. */
+/** A pool with one connection to a database whose statistics say that these tables are empty. */
 async function openEmpty(t: Test): Promise<Pool> {
   await world.pool.pg.query('DELETE FROM deliveries; DELETE FROM campaign_recipients')
   for (const table of ['deliveries', 'campaign_recipients']) {
@@ -34,7 +34,7 @@ async function queue(pool: Pool) {
   return () => send_campaign(campaign, work)
 }
 
-/** Rows that the only connection of a pool has read by indexes of a table so far. */
+/** Rows that the only connection of a pool has read through indexes of a table. */
 async function rowsRead({ pg }: Pool, table: string): Promise<number> {
   await pg.query('SELECT pg_stat_force_next_flush()')
   const { rows } = await pg.query('SELECT idx_tup_fetch::int AS count FROM pg_stat_user_tables WHERE relname = $1', [
@@ -43,10 +43,10 @@ async function rowsRead({ pg }: Pool, table: string): Promise<number> {
   return rows[0].count
 }
 
-t.test('claims read what they claim, though Postgres believes that nothing is queued', async t => {
+t.test('a claim reads only what it claims, even with stale statistics', async t => {
   const pool = await openEmpty(t)
   const claim = () => claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 10 })
-  t.equal((await claim()).length, 0) // which makes the plan
+  t.equal((await claim()).length, 0) // creates the plan
   await (await queue(world.pool))()
   const before = await rowsRead(pool, 'deliveries')
   t.equal((await claim()).length, 10)
@@ -54,7 +54,7 @@ t.test('claims read what they claim, though Postgres believes that nothing is qu
   t.ok(read < COUNT / 2, `it read ${read} rows`)
 })
 
-t.test('slices of a campaign read what they store, though Postgres believes that it has no recipients', async t => {
+t.test('a campaign reads only the recipients it stores, even with stale statistics', async t => {
   const pool = await openEmpty(t)
   const send = await queue(pool)
   const before = await rowsRead(pool, 'campaign_recipients')

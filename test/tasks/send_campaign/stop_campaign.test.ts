@@ -19,7 +19,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const { pool } = world
 const work = openWork(t, world, 'capture')
-/** Four of the recipients of a campaign, in two slices. */
+/** Options for four recipients at a time, in two slices. */
 const FEW = { slice: 2, ahead: 4 }
 
 const people = (count: number) => Array.from({ length: count }, (_, n) => ({ email: `p${n}@b.com` }))
@@ -35,7 +35,7 @@ async function begin(count: number) {
   return campaign
 }
 
-t.test('a canceled campaign is claimed no more, and ends with all that was left of it canceled', async t => {
+t.test('a canceled campaign is not claimed any more, and what was left is canceled', async t => {
   const campaign = await begin(6)
   const [first, second, ...others] = (await claim(2)) as [ClaimedDelivery, ClaimedDelivery]
   t.strictSame(others, [])
@@ -56,7 +56,7 @@ t.test('a canceled campaign is claimed no more, and ends with all that was left 
   shows(t, await readCampaign(world, campaign), { status: 'canceled' })
 })
 
-t.test('a paused campaign is claimed no more until it is resumed', async t => {
+t.test('a paused campaign is not claimed until it is resumed', async t => {
   const campaign = await begin(6)
   await setStatus(world, campaign, 'paused')
   t.strictSame(await claim(), [])
@@ -73,7 +73,7 @@ t.test('a paused campaign is claimed no more until it is resumed', async t => {
   t.strictSame(await figuresOf(world, campaign), { recipients: 6, sent: 6, delivered: 6 })
 })
 
-t.test('a claim does not wait for a campaign that is being changed, and leaves its mail', async t => {
+t.test('a claim skips a locked campaign without waiting', async t => {
   const campaign = await begin(1)
   const client = await pool.pg.connect()
   await client.query('BEGIN')

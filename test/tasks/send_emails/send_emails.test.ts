@@ -6,7 +6,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 
-t.test('captures an email and tells it in its events', async t => {
+t.test('send_emails captures an email and adds its events', async t => {
   const account = await newAccount(world)
   const work = openWork(t, world, 'capture')
   const id = await acceptEmail(world, account)

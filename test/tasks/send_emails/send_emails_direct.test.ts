@@ -22,12 +22,12 @@ const world = await openWorld(t, {
 const { pg } = world.pool
 const account = await newAccount(world)
 const work = openWork(t, world)
-/** With tarpits. */
+/** Timeouts for tests with tarpits. */
 const PATIENT = { timeouts: { connect: 5_000, message: 5_000, dot: 1_000 } }
 const sink = await hosts.start(64)
 publishMx(zone, 'one.com', 64)
 
-t.test('mail goes to the server that its domain names', async t => {
+t.test('mail goes to the MX of the domain', async t => {
   const id = await send('ann@one.com')
   shows(t, await readEmail(world, account, id), {
     status: 'delivered',
@@ -36,7 +36,7 @@ t.test('mail goes to the server that its domain names', async t => {
   shows(t, sink.ledger, [{ rcpt: 'ann@one.com' }])
 })
 
-t.test('of three recipients each has what became of it', async t => {
+t.test('each of three recipients has its own outcome', async t => {
   const id = await send(['ok@one.com', 'tmp-450@one.com', 'perm-550@one.com'])
   t.strictSame(await queueOf(id), [
     { recipient: 'ok@one.com', state: 'delivered', attempt: 1 },
@@ -50,7 +50,7 @@ t.test('of three recipients each has what became of it', async t => {
   t.equal(sink.messages, before, 'only that one is tried again')
 })
 
-t.test('every kind of answer has its state, and only who refuses the recipient suppresses it', async t => {
+t.test('each SMTP reply gives its state, and only a rejected recipient is suppressed', async t => {
   publishMx(zone, 'answers.com', 64)
   const cases = [
     ['tmp-451', 'queued'],
@@ -63,7 +63,7 @@ t.test('every kind of answer has its state, and only who refuses the recipient s
     ['8bit-450', 'queued'],
     ['drop-post-dot', 'in_doubt'],
     ['hang-post-dot', 'in_doubt'],
-    ['421', 'queued'], // the last one: it pauses the provider
+    ['421', 'queued'], // last, because it pauses the provider
   ] as const
   for (const [local, state] of cases) {
     const id = await send(`${local}@answers.com`)
@@ -85,7 +85,7 @@ t.test('every kind of answer has its state, and only who refuses the recipient s
   shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')
 })
 
-t.test('where a relay or nobody gets the mail of a domain, nothing is asked or known of its receiver', async t => {
+t.test('a relay or capture makes no DNS queries about recipients', async t => {
   Object.assign(zone, { 'mute.com': 'silent', 'gone.com': 'missing', 'null.com': { MX: ['0 .'] } })
   const inbox = await startInbox(t)
   const config = { ...world.config, RELAY_URL: inbox.url }
@@ -103,7 +103,7 @@ t.test('where a relay or nobody gets the mail of a domain, nothing is asked or k
   t.strictSame(asked, [])
 })
 
-t.test('a domain may be delivered for directly where the others are not', async t => {
+t.test('a domain may send directly when the server uses a relay or captures', async t => {
   const inbox = await startInbox(t)
   publishMx(zone, 'pauses.com', 64)
   for (const usual of ['capture', inbox.url]) {
@@ -122,14 +122,14 @@ t.test('a domain may be delivered for directly where the others are not', async 
   t.equal(inbox.messages.length, 0)
 })
 
-t.test('a connection that breaks in the middle of a message is no doubt: it is sent again', async t => {
-  const text = 'long '.repeat(2_400_000) // more than fits between here and there
+t.test('a connection lost during the message is retried, not in doubt', async t => {
+  const text = 'long '.repeat(2_400_000) // more than the socket buffers hold
   const id = await acceptEmail(world, account, { to: 'drop-mid-body@one.com', text })
   await deliver(work, [id])
   shows(t, await queueOf(id), [{ state: 'queued', attempt: 1 }])
 })
 
-t.test('a domain that takes no mail bounces it, one on forbidden addresses suppresses nobody', async t => {
+t.test('a domain with a null MX bounces, one on private addresses suppresses nobody', async t => {
   zone['null.com'] = { MX: ['0 .'] }
   zone['forbidden.com'] = { MX: ['10 mx.forbidden.com'] }
   zone['mx.forbidden.com'] = { A: ['127.0.0.66'], AAAA: ['::1'] }
@@ -147,7 +147,7 @@ t.test('a domain that takes no mail bounces it, one on forbidden addresses suppr
   t.equal(hosts.heard(), 0)
 })
 
-t.test('what a domain asks of TLS holds for its mail', async t => {
+t.test('tls of a domain is enforced for its emails', async t => {
   await pg.query("UPDATE domains SET tls = 'enforced' WHERE id = $1", [account.domain_id])
   shows(t, await readEmail(world, account, await send('ann@one.com')), {
     status: 'delivery_delayed',
@@ -156,7 +156,7 @@ t.test('what a domain asks of TLS holds for its mail', async t => {
   await pg.query("UPDATE domains SET tls = 'opportunistic' WHERE id = $1", [account.domain_id])
 })
 
-t.test('a policy that is kept holds in a worker that has just begun, until it expires', async t => {
+t.test('a stored MTA-STS policy applies in a new worker until it expires', async t => {
   const policy = { policy_id: '1', mode: 'enforce' as const, mx: ['mx.strict.com'] }
   publishMx(zone, 'strict.com', 64)
   await upsertMtaStsPolicy(world.pool, 'strict.com', { ...policy, expires_at: new Date(Date.now() + 60_000) })
@@ -171,7 +171,7 @@ t.test('a policy that is kept holds in a worker that has just begun, until it ex
   t.equal(await findMtaStsPolicy(world.pool, 'strict.com'), null)
 })
 
-t.test('a provider of many domains that is slow has no more of a worker than there is for others', async t => {
+t.test('a slow provider of many domains uses at most its share of a worker', async t => {
   const others = openWork(t, world, 'direct', PATIENT)
   await send('ok@one.com', others)
   await hosts.start(72, { greeting: 'dribble' })
@@ -193,7 +193,7 @@ t.test('a provider of many domains that is slow has no more of a worker than the
   await others.sender.stop()
 })
 
-t.test('names that DNS is silent of hold up nobody else, nor a stop', async t => {
+t.test('silent DNS for many domains delays no other emails and no stop', async t => {
   const others = openWork(t, world)
   for (let n = 0; n < 200; n++) zone[`silent${n}.com`] = 'silent'
   const silent = await Promise.all(
@@ -211,10 +211,10 @@ t.test('names that DNS is silent of hold up nobody else, nor a stop', async t =>
   t.strictSame(rows, [], 'all are given back')
 })
 
-t.test('tarpits, however many, leave the others their connections', async t => {
+t.test('tarpits leave connections to other hosts', async t => {
   const others = openWork(t, world, 'direct', PATIENT)
   await hosts.start(71, { greeting: 'dribble' })
-  await send('ok@one.com', others) // which is known from then on
+  await send('ok@one.com', others) // makes the host known
   for (let n = 0; n < 50; n++) publishMx(zone, `tarpit${n}.com`, 71)
   const slow = Array.from({ length: 100 }, (_, n) => `ann@tarpit${n % 50}.com`)
   const ids = await Promise.all(slow.map(to => acceptEmail(world, account, { to })))
@@ -230,7 +230,7 @@ t.test('tarpits, however many, leave the others their connections', async t => {
   await others.sender.stop()
 })
 
-/** An account whose domain asks for another transport than is usual. */
+/** An account whose domain uses another transport than the server. */
 async function openFor(t: Test, usual: string, transport: 'capture' | 'relay' | 'direct', config = world.config) {
   const account = await newAccount(world)
   await setDomainTransport(world.pool, { account_id: account.id, id: account.domain_id }, transport)

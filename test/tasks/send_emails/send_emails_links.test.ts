@@ -26,7 +26,7 @@ const TO = ['ann@y.com', 'Bob@y.com']
 
 const fields = (given: object = {}) => ({ from: `News <news@${domain}>`, to: TO, subject: 'Hello', ...given })
 
-/** Sends an email, or a batch; returns its id, and what arrived by recipient. */
+/** Sends an email or a batch; returns its id and what arrived, sorted by recipient. */
 async function send(t: Test, given: object | object[], environment = world) {
   const inbox = await startInbox(t)
   const work = openWork(t, environment, inbox.url)
@@ -52,13 +52,13 @@ async function read({ raw, rcpt_to }: Message) {
   return { to: rcpt_to[0], html: html?.trimEnd(), text: text?.trimEnd(), lists }
 }
 
-/** Content of the link of a recipient, without the email. */
+/** The content of the token of a recipient, without the email. */
 function tokenOf(url: string) {
   const token = parseUnsubscribeToken(url.slice(`${BASE_URL}/u/`.length), keys)
   return token && { domain_id: token.domain_id, address: token.address, topic_id: token.topic_id }
 }
 
-/** The List- headers of mail of the topic to a recipient. */
+/** The List- headers of an email about the topic. */
 const listsOf = (url: string) => [
   ['List-Id', `<${topic}.${domain}>`],
   ['List-Unsubscribe', `<${url}>`],
@@ -71,7 +71,7 @@ function urlIn(text: string | undefined): string {
   return String(url)
 }
 
-t.test('each recipient gets links and headers of its own, which the signature covers', async t => {
+t.test('each recipient gets its own unsubscribe links and headers, which are signed', async t => {
   const html = '<a href="{{unsubscribe_url}}">Out</a> <i>{{{RESEND_UNSUBSCRIBE_URL}}}</i> {{name}} {{other|x}}'
   const text = 'Out: {{UNSUBSCRIBE_URL}} {{name}}'
   const { id, messages, parsed } = await send(t, fields({ html, text, topic_id: topic }))
@@ -101,7 +101,7 @@ t.test('each recipient gets links and headers of its own, which the signature co
   shows(t, await get(`/emails/${id}`), { html, text, topic_id: topic, headers: {}, status: 'delivered' })
 })
 
-t.test('the derived text part of each recipient has the link, and GET shows its placeholder', async t => {
+t.test('the derived text part has the link of each recipient, and GET shows the placeholder', async t => {
   for (const placeholder of ['{{unsubscribe_url}}', '{{{UNSUBSCRIBE_URL}}}']) {
     const { id, parsed } = await send(t, fields({ html: `<p>Hi <a href="${placeholder}">Out</a>` }))
     const urls = parsed.map(({ html }) => urlIn(html))
@@ -122,7 +122,7 @@ t.test('the derived text part of each recipient has the link, and GET shows its 
   }
 })
 
-t.test('a header of the caller wins', async t => {
+t.test('a List-Unsubscribe header of the caller wins', async t => {
   const headers = { 'list-unsubscribe': '<https://acme.com/out>', 'X-Own': 'yes' }
   const { messages, parsed } = await send(t, fields({ text: 'Hi', headers, topic_id: topic }))
   t.strictSame(
@@ -144,7 +144,7 @@ t.test('a header of the caller wins', async t => {
   t.strictSame(Object.fromEntries(lists)['List-Id'], 'Mine <mine.acme.com>')
 })
 
-t.test('mail without a topic or a link is composed once for all, and has none of these headers', async t => {
+t.test('an email without a topic or link is composed once and has no List- headers', async t => {
   for (const given of [{ html: '<p>{{name}} {{{x|y}}}' }, { text: 'unsubscribe_url' }, { html: 'x', text: 'y' }]) {
     const { id, messages, parsed } = await send(t, fields(given))
     t.ok(messages[0]?.raw.equals(messages[1]?.raw as Buffer))
@@ -158,7 +158,7 @@ t.test('mail without a topic or a link is composed once for all, and has none of
   }
 })
 
-t.test('a template has the links of each recipient, and a variable of the caller wins', async t => {
+t.test('a template gets the links of each recipient, and a variable of the caller wins', async t => {
   const html = '<p>{{name}} <a href="{{{unsubscribe_url}}}">Out</a> {{UNSUBSCRIBE_URL}}'
   const { id: template_id } = await post('/templates', { name: 'x', html })
   await post(`/templates/${template_id}/publish`, {})
@@ -184,7 +184,7 @@ t.test('a template has the links of each recipient, and a variable of the caller
   t.ok(second.messages[0]?.raw.equals(second.messages[1]?.raw as Buffer))
 })
 
-t.test('a batch has the links of each recipient, in what its emails share as well', async t => {
+t.test('emails of a batch that share content have the links of each recipient', async t => {
   const html = `<p>{{unsubscribe_url}}</p>${'x'.repeat(2_000)}`
   const batch = TO.map(to => fields({ to, html, topic_id: topic }))
   const { id, parsed } = await send(t, batch)
@@ -206,7 +206,7 @@ t.test('a batch has the links of each recipient, in what its emails share as wel
   shows(t, await get(`/emails/${id}`), { html })
 })
 
-t.test('html that is stored while it arrives has the links of each recipient', async t => {
+t.test('html stored while it was uploaded has the links of each recipient', async t => {
   const long = 'x'.repeat(2_200_000)
   const batch = [`${long}{{unsubscribe_url}}`, `${long}{{name}}`].map(html =>
     fields({ to: 'ann@y.com', html, text: 'y' }),
@@ -216,7 +216,7 @@ t.test('html that is stored while it arrives has the links of each recipient', a
   t.strictSame([tokenOf(String(ends[0]))?.address, ends[1]], ['ann@y.com', '{{name}}'])
 })
 
-t.test('an address to unsubscribe by mail stands in the header where mail to it arrives', async t => {
+t.test('List-Unsubscribe contains a mailto address if the server receives it', async t => {
   const receiving = { ...world, config: { ...world.config, RETURN_PATH_DOMAIN: 'bounces.acme.com' } }
   const { parsed } = await send(t, fields({ text: 'Hi', topic_id: topic }), receiving)
   const values = parsed.map(({ lists }) => Object.fromEntries(lists)['List-Unsubscribe'])
@@ -226,7 +226,7 @@ t.test('an address to unsubscribe by mail stands in the header where mail to it 
   t.equal(new Set(values).size, 2)
 })
 
-t.test('a server without TLS offers no one-click', async t => {
+t.test('List-Unsubscribe-Post requires https', async t => {
   const plain = { ...world, config: { ...world.config, BASE_URL: 'http://localhost:3000' } }
   const { parsed } = await send(t, fields({ text: 'Hi', to: 'ann@y.com', topic_id: topic }), plain)
   t.strictSame(
@@ -235,7 +235,7 @@ t.test('a server without TLS offers no one-click', async t => {
   )
 })
 
-t.test('an email that is sent again to a recipient has the same bytes', async t => {
+t.test('an email sent again to a recipient has the same bytes', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const { id } = await post('/emails', fields({ to: 'ann@y.com', html: '{{unsubscribe_url}}', topic_id: topic }))
@@ -248,7 +248,7 @@ t.test('an email that is sent again to a recipient has the same bytes', async t 
   t.ok(first?.equals(second as Buffer))
 })
 
-t.test('one click on the header of a real mail ends the mail of its topic, and of nobody else', async t => {
+t.test('one-click unsubscribes the recipient from the topic, and nobody else', async t => {
   const own = (await post('/topics', { name: 'One click', default_subscription: 'opt_in' })).id
   const given = fields({ text: 'Hi {{unsubscribe_url}}', topic_id: own })
   const { parsed } = await send(t, given)

@@ -12,15 +12,15 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const account = await newAccount(world)
 
-t.test('a connection that drops before the final dot is a safe retry', async t => {
+t.test('a connection lost before the final dot is retried', async t => {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
   t.teardown(() => Promise.all([pool.end(), proxy.close()]))
   const { sink, work } = await open(t, { ...world, pool })
-  const long = 'long '.repeat(2_400_000) // more than fits between here and there
+  const long = 'long '.repeat(2_400_000) // more than the socket buffers hold
   for (const [local, text] of Object.entries({ 'drop-pre-dot': 'short', 'drop-mid-body': long })) {
     const id = await acceptEmail(world, account, { to: `${local}@y.com`, text })
-    proxy.delay(text === 'short' ? 50 : 0) // by the time of the fence's answer the drop is known
+    proxy.delay(text === 'short' ? 50 : 0) // the loss is known when the fence responds
     await deliver(work, id)
     const reason = /^The connection to 127\.0\.0\.1 failed: /
     const queue = [{ state: 'queued', attempts: 1, reason, last_reply: null }]
@@ -31,7 +31,7 @@ t.test('a connection that drops before the final dot is a safe retry', async t =
   t.equal(sink.messages, 0)
 })
 
-t.test('a connection that drops after the final dot leaves the email in doubt, and it is sent once more', async t => {
+t.test('a connection lost after the final dot leaves the email in doubt, and it is sent once more', async t => {
   const { sink, work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'drop-post-dot@y.com' })
   await deliver(work, id)
@@ -66,7 +66,7 @@ t.test('a connection that drops after the final dot leaves the email in doubt, a
   t.equal(sink.messages, 2, 'a second doubt is for a person')
 })
 
-t.test('a server that is silent after the final dot is given its time', async t => {
+t.test('a server that is silent after the final dot gets the full timeout', async t => {
   const { sink, work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'hang-post-dot@y.com' })
   const start = performance.now()
@@ -79,7 +79,7 @@ t.test('a server that is silent after the final dot is given its time', async t 
   t.equal(sink.messages, 1)
 })
 
-t.test('IN_DOUBT=hold keeps it for a person at once', async t => {
+t.test('IN_DOUBT=hold holds an email in doubt at once', async t => {
   const { work } = await open(t, { ...world, config: { ...world.config, IN_DOUBT: 'hold' } })
   const id = await acceptEmail(world, account, { to: 'drop-post-dot@y.com' })
   await deliver(work, id)
@@ -88,7 +88,7 @@ t.test('IN_DOUBT=hold keeps it for a person at once', async t => {
   shows(t, await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt' }], queue })
 })
 
-t.test('a reply that comes late but within its time is no doubt', async t => {
+t.test('a late reply within the timeout delivers the email', async t => {
   const { sink, work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'slow250-300@y.com' })
   await deliver(work, id)
@@ -99,7 +99,7 @@ t.test('a reply that comes late but within its time is no doubt', async t => {
   t.equal(sink.messages, 1)
 })
 
-t.test('a connection that the server closed meanwhile is replaced at once, and is no attempt', async t => {
+t.test('a connection that the server closed while idle is replaced without an attempt', async t => {
   const first = await startSink()
   const work = openWork(t, world, first.url)
   await deliver(work, await acceptEmail(world, account, { to: 'ok-1@y.com' }))

@@ -8,7 +8,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const account = await newAccount(world)
 
-t.test('each recipient of one email has a state of its own, and only who was deferred is tried again', async t => {
+t.test('each recipient has its own state, and only deferred ones are retried', async t => {
   const { sink, work } = await open(t)
   const [ok, deferred, bounced] = ['ok@y.com', 'grey-1@y.com', 'perm-550-5.1.1@y.com']
   const id = await acceptEmail(world, account, { to: [ok, deferred], cc: [bounced] })
@@ -45,7 +45,7 @@ const statuses: [recipients: string[], status: string, last_event: string][] = [
   [['tmp-451'], 'delivery_delayed', 'delivery_delayed'],
 ]
 
-t.test('the status of an email is that of its recipients taken together', async t => {
+t.test('the status of an email combines those of its recipients', async t => {
   const { work } = await open(t)
   for (const [locals, status, last_event] of statuses) {
     const someone = await newAccount(world) // with an empty suppression list
@@ -62,7 +62,7 @@ t.test('the status of an email is that of its recipients taken together', async 
   }
 })
 
-t.test('an email whose recipients were all suppressed meanwhile is suppressed', async t => {
+t.test('an email whose recipients are all suppressed is suppressed', async t => {
   const { sink, work } = await open(t)
   const someone = await newAccount(world)
   const id = await acceptEmail(world, someone, { to: ['Ann@y.com', 'bob@y.com'] })
@@ -78,7 +78,7 @@ t.test('an email whose recipients were all suppressed meanwhile is suppressed', 
   t.equal(sink.connections, 0)
 })
 
-t.test('mail to a reserved domain never leaves, however it came into the queue', async t => {
+t.test('mail to a reserved domain is never sent, even if it was queued', async t => {
   const { sink, work } = await open(t)
   const reserved = ['x@example.com', 'x@mail.example.org', 'x@a.test', 'x@a.invalid', 'x@a.localhost', 'x@a.example']
   const id = await acceptEmail(world, account, { to: ['fine@y.com', ...reserved.map((_, i) => `r${i}@y.com`)] })
@@ -102,7 +102,7 @@ t.test('mail to a reserved domain never leaves, however it came into the queue',
   t.match(told, Array(6).fill({ reason: 'The domain is reserved for documentation and tests.' }))
 })
 
-t.test('the queue says why an email is not sent yet', async t => {
+t.test('the queue explains why an email is not sent yet', async t => {
   const { work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'slow250-800@y.com' })
   const waiting = { recipient: 'slow250-800@y.com', attempts: 0, last_reply: null }

@@ -11,7 +11,7 @@ const world = await openWorld(t, { SEND_CONNECTIONS: '20' })
 const account = await newAccount(world)
 const TRUSTING = '?tls.rejectUnauthorized=false'
 
-t.test('logs in over STARTTLS with the password of the URL', async t => {
+t.test('a relay login uses STARTTLS and the password in the URL', async t => {
   const { inbox, logins } = await startRelay(t, { starttls: true })
   const email = await send(t, relayUrl(inbox, 'ann:s%3Acret%40%2F', TRUSTING))
 
@@ -20,7 +20,7 @@ t.test('logs in over STARTTLS with the password of the URL', async t => {
   t.equal(inbox.messages.length, 1)
 })
 
-t.test('a wrong password defers, with the reason in the queue', async t => {
+t.test('a wrong relay password defers, with the reason in the queue', async t => {
   const { inbox } = await startRelay(t, { starttls: true })
   const email = await send(t, relayUrl(inbox, 'ann:wrong', TRUSTING))
 
@@ -30,7 +30,7 @@ t.test('a wrong password defers, with the reason in the queue', async t => {
   t.equal(inbox.messages.length, 0)
 })
 
-t.test('a certificate that nobody vouches for is not trusted unless the URL says so', async t => {
+t.test('a self-signed certificate is not trusted unless the URL allows it', async t => {
   const { inbox, logins } = await startRelay(t, { starttls: true })
   const email = await send(t, relayUrl(inbox, 'ann:s%3Acret%40%2F'))
 
@@ -38,7 +38,7 @@ t.test('a certificate that nobody vouches for is not trusted unless the URL says
   t.strictSame(logins, [], 'the password was not sent')
 })
 
-t.test('TLS from the first byte with smtps', async t => {
+t.test('smtps uses TLS from the first byte', async t => {
   const { inbox, logins } = await startRelay(t, { secure: true })
   const email = await send(t, relayUrl(inbox, 'ann:s%3Acret%40%2F', TRUSTING).replace('smtp:', 'smtps:'))
 
@@ -46,7 +46,7 @@ t.test('TLS from the first byte with smtps', async t => {
   shows(t, logins, [{ secure: true }])
 })
 
-t.test('a relay without the TLS that is required gets nothing', async t => {
+t.test('requireTLS sends nothing to a relay without TLS', async t => {
   const inbox = await startInbox(t)
   const email = await send(t, `${inbox.url}?requireTLS=true`)
 
@@ -54,7 +54,7 @@ t.test('a relay without the TLS that is required gets nothing', async t => {
   t.equal(inbox.messages.length, 0)
 })
 
-t.test('a relay that is away defers, and after five failures is left alone for a while', async t => {
+t.test('a relay that is down defers emails, and pauses after five failures', async t => {
   const inbox = await startInbox(t)
   await inbox.close()
   await setTransportFault(world.pool, null)
@@ -72,35 +72,32 @@ t.test('a relay that is away defers, and after five failures is left alone for a
   t.equal(refused.length + untried.length, 30)
 })
 
-t.test(
-  'while the relay refuses our password nothing is accepted, and from the first login on everything is',
-  async t => {
-    await setTransportFault(world.pool, null)
-    const { inbox, change } = await startRelay(t, { starttls: true })
-    const work = openWork(t, world, relayUrl(inbox, 'ann:changed', TRUSTING))
-    const [id = '', last = ''] = await Promise.all([acceptEmail(world, account), acceptEmail(world, account)])
-    const deliver = async (id: string) => {
-      await send_emails({ email_ids: [id] }, work)
-      await work.sender.idle()
-    }
+t.test('no email is accepted while the relay rejects our password', async t => {
+  await setTransportFault(world.pool, null)
+  const { inbox, change } = await startRelay(t, { starttls: true })
+  const work = openWork(t, world, relayUrl(inbox, 'ann:changed', TRUSTING))
+  const [id = '', last = ''] = await Promise.all([acceptEmail(world, account), acceptEmail(world, account)])
+  const deliver = async (id: string) => {
+    await send_emails({ email_ids: [id] }, work)
+    await work.sender.idle()
+  }
 
-    await deliver(id)
-    // Notes are written beside what they are of.
-    const isRefused = () =>
-      acceptEmail(world, account).then(
-        () => false,
-        () => true,
-      )
-    await waitUntil(isRefused, 'the fault is noted')
-    await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
-    change('changed')
-    await deliver(last)
-    await waitUntil(() => acceptEmail(world, account).catch(() => false), 'the login is noted')
-    shows(t, await readEmail(world, account, last), { status: 'delivered' })
-  },
-)
+  await deliver(id)
+  // Transport faults are written asynchronously.
+  const isRefused = () =>
+    acceptEmail(world, account).then(
+      () => false,
+      () => true,
+    )
+  await waitUntil(isRefused, 'the fault is noted')
+  await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
+  change('changed')
+  await deliver(last)
+  await waitUntil(() => acceptEmail(world, account).catch(() => false), 'the login is noted')
+  shows(t, await readEmail(world, account, last), { status: 'delivered' })
+})
 
-t.test('a relay that is away is no fault of the configuration', async t => {
+t.test('an unreachable relay does not stop acceptance', async t => {
   await setTransportFault(world.pool, null)
   const inbox = await startInbox(t)
   await inbox.close()
@@ -110,7 +107,7 @@ t.test('a relay that is away is no fault of the configuration', async t => {
 
 type Login = { username: unknown; password: unknown; secure: boolean }
 
-/** A server that lets nobody send but ann. */
+/** A server that accepts mail only from ann. */
 async function startRelay(t: Test, options: { starttls?: boolean; secure?: boolean }) {
   const logins: Login[] = []
   let right = 's:cret@/'
@@ -136,7 +133,7 @@ function relayUrl({ url }: Inbox, login: string, query = ''): string {
 
 async function send(t: Test, url: string) {
   const work = openWork(t, world, url)
-  await setTransportFault(world.pool, null) // of the relay before this one
+  await setTransportFault(world.pool, null) // left by the previous relay
   const id = await acceptEmail(world, account)
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()

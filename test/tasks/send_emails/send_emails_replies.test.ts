@@ -42,7 +42,7 @@ const replies: Expected[] = [
 ]
 
 for (const ehlo of ['250 sink', '250-sink\r\n250 PIPELINING']) {
-  t.test(`what each reply means, with the extensions ${JSON.stringify(ehlo)}`, async t => {
+  t.test(`each reply gives its state, with the extensions ${JSON.stringify(ehlo)}`, async t => {
     const account = await newAccount(world)
     const sink = await startSink({ ehlo })
     const work = openWork(t, world, sink.url)
@@ -75,7 +75,7 @@ for (const ehlo of ['250 sink', '250-sink\r\n250 PIPELINING']) {
   })
 }
 
-t.test('a refusal of our sender, or of us, is no fault of the recipient', async t => {
+t.test('a rejection of our sender or host does not bounce the recipient', async t => {
   const account = await newAccount(world)
   const inbox = await startInbox(t)
   const cases = [
@@ -88,7 +88,7 @@ t.test('a refusal of our sender, or of us, is no fault of the recipient', async 
   ] as const
   for (const [stage, code, text, status, reason] of cases) {
     inbox.refuse(code, text, stage)
-    const work = openWork(t, world, inbox.url) // with no connection yet
+    const work = openWork(t, world, inbox.url) // without an open connection
     const id = await acceptEmail(world, account, { to: 'ann@y.com' })
     await deliver(work, [id])
     shows(t, await readEmail(world, account, id), { status, events: [{ reason, reply: `${code} ${text}` }] }, stage)
@@ -96,7 +96,7 @@ t.test('a refusal of our sender, or of us, is no fault of the recipient', async 
   t.strictSame(await listSuppressed(account), [])
 })
 
-t.test('an event tells whose doing a refusal is, and the sender what to make of it', async t => {
+t.test('events contain the class of a rejection and the bounce', async t => {
   const account = await newAccount(world)
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
@@ -130,7 +130,7 @@ t.test('an event tells whose doing a refusal is, and the sender what to make of 
   ])
 })
 
-t.test('a receiver that says when to come back is obeyed', async t => {
+t.test('the delay that a receiver asks for is respected', async t => {
   const account = await newAccount(world)
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
@@ -140,7 +140,7 @@ t.test('a receiver that says when to come back is obeyed', async t => {
   isDueIn(t, (await readEmail(world, account, id)).queue?.[0]?.next_attempt_at, 630)
 })
 
-t.test('the schedule grows from try to try and ends after 72 hours', async t => {
+t.test('retry delays grow and end after 72 hours', async t => {
   const account = await newAccount(world)
   const sink = await startSink()
   t.teardown(() => sink.close())
@@ -175,7 +175,7 @@ async function deliver(work: TestWork, email_ids: string[]): Promise<void> {
   await work.sender.idle()
 }
 
-/** Half of the 20 % that the schedule spreads and a little for a slow machine. */
+/** Allows for half of the 20 % by which the schedule varies and a bit for slow machines. */
 function isDueIn(t: Test, date: Date | null | undefined, seconds: number): void {
   const wait = date ? (date.getTime() - Date.now()) / 1000 : Number.NaN
   t.ok(wait > 0.75 * seconds && wait < 1.25 * seconds, `due in ${wait} s, of about ${seconds}`)

@@ -21,15 +21,15 @@ const world = await openWorld(t, {
 })
 const { pg } = world.pool
 const account = await newAccount(world)
-/** Its mail never goes by a relay. */
+/** An account that never sends by a relay. */
 const direct = await newAccount(world)
 await setDomainTransport(world.pool, { account_id: direct.id, id: direct.domain_id }, 'direct')
 
-/** Only what a test is about is shorter than a test. */
+/** Timeouts longer than a test; each test shortens those that it is about. */
 const PATIENT: SmtpTimeouts = { connect: 60_000, message: 60_000, dot: 120_000, silence: 60_000, stall: 60_000 }
 const TIMES = { ...TEST_TIMES, drain_ms: 200 }
 
-t.test('a second relay gets the mail that a silent one has no connection for', async t => {
+t.test('a second relay gets the mail when all connections of a silent one wait', async t => {
   const [first, second] = [await openSink(t, { silent: true }), await openSink(t)]
   const work = openRelayed(t, [first, second], { ...PATIENT, stall: 200 })
   const held = await accept(work, CONNECTIONS)
@@ -43,7 +43,7 @@ t.test('a second relay gets the mail that a silent one has no connection for', a
   t.equal(second.messages, 20, 'the first has all mail again')
 })
 
-t.test('a destination has half of each relay, and not of all together', async t => {
+t.test('a destination gets half of each relay, not half of all together', async t => {
   const [first, second] = [await openSink(t, { silent: true }), await openSink(t)]
   const work = openRelayed(t, [first, second], { ...PATIENT, stall: 200 })
   const same = Array.from({ length: 12 }, (_, n) => `ok-${n}@one.com`)
@@ -52,13 +52,13 @@ t.test('a destination has half of each relay, and not of all together', async t 
   t.same([first.messages, second.messages], [2, 10])
 })
 
-t.test('a delivery whose relay is silent is set aside and settled by its late reply', async t => {
+t.test('a delivery to a silent relay is set aside and settled by the late reply', async t => {
   const relay = await openSink(t, { silent: true })
   const lease = { lease_seconds: 2, heartbeat_ms: 200 }
   const work = openRelayed(t, [relay], { ...PATIENT, silence: 100 }, lease)
   work.sender.start()
   const ids = await accept(work, 20)
-  // As many as are set aside, and those that have their connections; the relay gets no more.
+  // These are the ones set aside and those with connections; the relay gets no more.
   const isSettled = async () => {
     const { 'sending 1': sending = 0, 'queued 1': deferred = 0 } = await statesOf(ids)
     return sending === relay.messages && sending + deferred === ids.length
@@ -82,7 +82,7 @@ t.test('a delivery whose relay is silent is set aside and settled by its late re
   t.equal(relay.messages, 20, 'nothing was sent twice')
 })
 
-t.test('a relay that stays silent leaves its mail in doubt, and others get none of it', async t => {
+t.test('a relay that stays silent leaves its emails in doubt, and none goes to another', async t => {
   const [first, second] = [await openSink(t, { silent: true }), await openSink(t)]
   const work = openRelayed(t, [first, second], { ...PATIENT, dot: 1_000, silence: 100, stall: 50 })
   const ids = await accept(work, 40)
@@ -92,11 +92,11 @@ t.test('a relay that stays silent leaves its mail in doubt, and others get none 
   t.equal(first.messages + second.messages, 40, 'none was sent to both')
 })
 
-t.test('large mail that was set aside leaves its room to other large mail', async t => {
+t.test('large emails set aside release their memory to other large ones', async t => {
   const [first, second] = [await openSink(t, { silent: true }), await openSink(t)]
   const urls = `${first.url},${second.url}`
   const timeouts = { ...PATIENT, silence: 100, stall: 100 }
-  // For one of them at a time.
+  // Room for one large email at a time.
   const work = openWork(t, world, urls, { times: TIMES, timeouts, room: 1_000_000 })
   const html = '<i>é</i>\n'.repeat(100_000)
   const ids = await Promise.all(
@@ -107,10 +107,10 @@ t.test('large mail that was set aside leaves its room to other large mail', asyn
   t.ok(first.messages > 0 && second.messages > 0, `${first.messages} wait for a reply`)
 })
 
-t.test('mail past its final dot is at most twice the connections', async t => {
+t.test('the number of emails past the final dot is at most twice the connections', async t => {
   const relay = await openSink(t)
   const work = openRelayed(t, [relay], { ...PATIENT, silence: 100 })
-  // Every second one is answered, so it is the number that closes the relay, not a row of failures.
+  // Every second one gets a reply, so that the number closes the relay and not a row of failures.
   const names = Array.from({ length: 60 }, (_, n) => `${n % 2 ? 'ok' : 'hang-post-dot'}-${n}@d${n % 7}.com`)
   const ids = await acceptTo(work, names)
   const count = `SELECT count(*)::int AS sending FROM deliveries WHERE state = 'sending' AND email_id = ANY($1)`
@@ -129,7 +129,7 @@ t.test('mail past its final dot is at most twice the connections', async t => {
   t.equal((await statesOf(ids))['sending 1'], undefined)
 })
 
-t.test('hosts that are silent hold up nobody else under direct delivery', async t => {
+t.test('silent hosts delay no others under direct delivery', async t => {
   const silent = await Promise.all([64, 65].map(n => hosts.start(n, { silent: true })))
   const well = await hosts.start(68)
   for (const [name, n] of [
@@ -162,7 +162,7 @@ t.test('hosts that are silent hold up nobody else under direct delivery', async 
   )
 })
 
-t.test('a silent relay takes nothing of what direct mail needs', async t => {
+t.test('a silent relay takes no capacity from direct delivery', async t => {
   const relay = await openSink(t, { silent: true })
   const well = await hosts.start(74)
   for (const n of [0, 1, 2]) publishMx(zone, `well${n}.com`, 74)
@@ -170,7 +170,7 @@ t.test('a silent relay takes nothing of what direct mail needs', async t => {
   work.sender.start()
   await acceptDirect(work, many(1, 'well0.com'))
   await well.arrived(1)
-  // More than a process holds, with so few for each destination that all are claimed.
+  // More than a process holds, and so few per destination that all are claimed.
   const destinations = Array.from({ length: 24 }, (_, n) => many(45, `r${n}.com`))
   const held = await acceptTo(work, destinations)
   await relay.arrived(CONNECTIONS)
@@ -185,13 +185,13 @@ t.test('a silent relay takes nothing of what direct mail needs', async t => {
   t.same(others, { 'queued 0': 1_080 - CONNECTIONS })
 })
 
-t.test('silent hosts of direct mail take nothing of what a relay needs', async t => {
+t.test('silent hosts take no capacity from the relay', async t => {
   const relay = await openSink(t)
   const numbers = [75, 76, 77, 78]
   const silent = await Promise.all(numbers.map(n => hosts.start(n)))
   for (const n of numbers) publishMx(zone, `silent${n}.com`, n)
   const work = openRelayed(t, [relay], PATIENT)
-  // They have answered before, so direct mail has all of its slots for them.
+  // They have responded before, so direct delivery has all of its slots for them.
   for (const n of numbers) await acceptDirect(work, many(1, `silent${n}.com`))
   await work.sender.idle()
   await acceptDirect(
@@ -208,7 +208,7 @@ t.test('silent hosts of direct mail take nothing of what a relay needs', async t
   t.equal(relay.messages, 20)
 })
 
-t.test('a second host of a domain gets the mail when the first is silent', async t => {
+t.test('the second MX gets the mail when the first is silent', async t => {
   const [first, second] = [await hosts.start(72, { silent: true }), await hosts.start(73)]
   zone['two-hosts.com'] = { MX: ['10 mx1.two-hosts.com', '20 mx2.two-hosts.com'] }
   zone['mx1.two-hosts.com'] = { A: ['127.0.0.72'] }
@@ -219,12 +219,12 @@ t.test('a second host of a domain gets the mail when the first is silent', async
   t.ok(first.messages <= CONNECTIONS, `${first.messages} wait at the first`)
 })
 
-t.test('mail whose blob store hangs holds up no other, nor a stop', async t => {
+t.test('a blob store that hangs delays no other emails and no stop', async t => {
   const [relay, s3] = [await openSink(t), await startS3Server(t)]
   const stored = { ...world, config: { ...world.config, BLOB_STORE: s3.url } }
   const work = openWork(t, stored, relay.url, { times: TIMES, timeouts: PATIENT })
   const attachments = [{ filename: 'a.txt', content: Buffer.from('a').toString('base64') }]
-  // As many as are composed at a time.
+  // As many as are composed at once.
   const hanging: string[] = []
   for (let n = 0; n < 64; n++) {
     hanging.push(await acceptEmail(stored, account, { to: `ok-${n}@s${n % 4}.com`, attachments }))
@@ -253,7 +253,7 @@ function many(count: number, domain: string): string[] {
   return Array.from({ length: count }, (_, n) => `ok-${n}@${domain}`)
 }
 
-/** To as many destinations. */
+/** Accepts emails to this many destinations. */
 function accept(work: TestWork, count: number): Promise<string[]> {
   return acceptTo(
     work,
@@ -265,14 +265,14 @@ function acceptDirect(work: TestWork, recipients: string[]): Promise<string[]> {
   return acceptTo(work, recipients, direct)
 }
 
-/** An email for each of them, which may be a list. */
+/** Accepts an email per element, which may be a list of recipients. */
 async function acceptTo(work: TestWork, recipients: (string | string[])[], sender = account): Promise<string[]> {
   const ids = await Promise.all(recipients.map(to => acceptEmail(world, sender, { to })))
   await send_emails({ email_ids: ids }, work)
   return ids
 }
 
-/** How many are in each state, after so many attempts. */
+/** The number of deliveries per state and attempts. */
 async function statesOf(ids: string[]): Promise<Record<string, number>> {
   const { rows } = await pg.query(
     `SELECT state || ' ' || attempt AS state, count(*)::int AS count FROM deliveries

@@ -28,7 +28,7 @@ const mailboxes = {
   },
 }
 
-t.test('each mailbox of the simulator plays its part, and nothing leaves', async t => {
+t.test('each mailbox of the simulator has its outcome, and nothing is sent', async t => {
   const account = await newAccount(world)
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
@@ -47,7 +47,7 @@ t.test('each mailbox of the simulator plays its part, and nothing leaves', async
   t.strictSame(await listSuppressions(account.id), [], 'nobody is suppressed for real')
 })
 
-t.test('the simulator opens and clicks what is tracked', async t => {
+t.test('the simulator opens and clicks tracked emails', async t => {
   const account = await newAccount(world)
   const work = openWork(t, world, 'capture')
   const played = { opened: ['open'], clicked: ['open', 'click'] }
@@ -62,12 +62,12 @@ t.test('the simulator opens and clicks what is tracked', async t => {
     )
     shows(t, await readEmail(world, account, id), { status: 'delivered', last_event: mailbox })
   }
-  // Webhooks tell it of every open and click.
+  // Webhooks announce each simulated open and click.
   const { rows } = await world.pool.pg.query('SELECT DISTINCT host(ip) AS ip FROM tracking_hits')
   t.strictSame(rows, [{ ip: '127.0.0.1' }])
 })
 
-t.test('the suppression list does not concern the simulator', async t => {
+t.test('the suppression list does not apply to the simulator', async t => {
   const account = await newAccount(world)
   const work = openWork(t, world, 'capture')
   await world.pool.pg.query(
@@ -79,7 +79,7 @@ t.test('the suppression list does not concern the simulator', async t => {
   t.equal((await readEmail(world, account, id)).status, 'delivered')
 })
 
-t.test('the simulator plays on a domain that is reserved otherwise', async t => {
+t.test('the simulator works on a reserved domain', async t => {
   const account = await newAccount(world)
   const there = { ...world, config: { ...world.config, SIMULATOR_DOMAIN: 'simulator.test' } }
   const work = openWork(t, there, 'capture')

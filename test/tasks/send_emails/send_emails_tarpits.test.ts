@@ -10,7 +10,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const account = await newAccount(world)
 
-t.test('a server that dribbles its greeting or a reply costs no more than the deadline', async t => {
+t.test('a server that sends byte by byte is given up at the deadline', async t => {
   const cases: [SinkOptions, string, RegExp][] = [
     [{ greeting: 'dribble' }, 'ok@y.com', /^No connection to 127\.0\.0\.1:\d+: /],
     [{}, 'dribble@y.com', /^The connection to 127\.0\.0\.1 failed: no answer in 2 s$/],
@@ -29,7 +29,7 @@ t.test('a server that dribbles its greeting or a reply costs no more than the de
   }
 })
 
-t.test('a server that answers no SMTP defers, with what it said', async t => {
+t.test('a server that does not speak SMTP defers the email with its reply', async t => {
   const cases: [SinkOptions, string, RegExp, string | null][] = [
     [{ greeting: 'SSH-2.0-OpenSSH_9.9' }, 'ok@y.com', /^No connection to .*Invalid greeting/, 'SSH-2.0-OpenSSH_9.9'],
     [{}, 'garbage@y.com', /^The connection to 127\.0\.0\.1 failed: /, '?????'],
@@ -44,7 +44,7 @@ t.test('a server that answers no SMTP defers, with what it said', async t => {
   }
 })
 
-t.test('a server without EHLO is spoken to with HELO', async t => {
+t.test('HELO is used when a server rejects EHLO', async t => {
   const { sink, work } = await open(t, { ehlo: '502 5.5.1 What?' })
   const id = await acceptEmail(world, account)
   await deliver(work, [id])
@@ -52,8 +52,8 @@ t.test('a server without EHLO is spoken to with HELO', async t => {
   t.equal(sink.messages, 1)
 })
 
-t.test('a destination that is slow holds up only its own mail', async t => {
-  // Once five of its mails are in doubt the relay rests for all: the others must have been sent before that.
+t.test('a slow destination delays only its own emails', async t => {
+  // After five emails in doubt the relay pauses for all: the others must be sent before.
   const { sink, work } = await open(t, {}, { connect: 10_000, message: 10_000, dot: 20_000 })
   const slow = await Promise.all(Array.from({ length: 100 }, (_, i) => accept(`hang-post-dot-${i}@slow.com`)))
   await send_emails({ email_ids: slow }, work)

@@ -28,14 +28,14 @@ async function makeTopic(default_subscription: string, given: object = {}): Prom
   return (await post('/topics', { name: newId(), default_subscription, ...given })).body.id
 }
 
-/** A contact of the domain; returns its id. */
+/** Adds a contact of the domain; returns its id. */
 async function addContact(email: string, given: object = {}): Promise<string> {
   return (await post('/contacts', { email, domain, ...given })).body.id
 }
 
 const email = (given: object) => ({ from: `news@${domain}`, subject: 'Hello', text: 'Hi', ...given })
 
-/** Recipients that are dropped, with their reasons. */
+/** The dropped recipients with their reasons. */
 async function dropped(id: string) {
   const { rows } = await pg.query(
     `SELECT recipient, reason FROM deliveries WHERE email_id = $1 AND state = 'suppressed' ORDER BY recipient`,
@@ -44,7 +44,7 @@ async function dropped(id: string) {
   return Object.fromEntries(rows.map(({ recipient, reason }) => [recipient, reason]))
 }
 
-/** Sends an email; returns whom it reached, in order. */
+/** Sends an email; returns the recipients who got it, sorted. */
 async function deliver(id: string) {
   const before = inbox.messages.length
   await send_emails({ email_ids: [id] }, work)
@@ -55,7 +55,7 @@ async function deliver(id: string) {
     .sort()
 }
 
-t.test('only those who are subscribed to the topic get its mail', async t => {
+t.test('only contacts subscribed to the topic get its emails', async t => {
   for (const default_subscription of ['opt_in', 'opt_out']) {
     const isIn = default_subscription === 'opt_in'
     const topic = await makeTopic(default_subscription)
@@ -66,7 +66,7 @@ t.test('only those who are subscribed to the topic get its mail', async t => {
     await addContact(at('out'), choose('opt_out'))
     await addContact(at('gone'), { ...choose('opt_in'), unsubscribed: true })
     await pg.query(`INSERT INTO suppressions VALUES ($1, $2, $3, 'manual')`, [account_id, newId(), at('suppressed')])
-    // Deleted contacts leave their opt-outs behind.
+    // Opt-outs stay when a contact is deleted.
     for (const [name, given] of [
       ['left', choose('opt_out')],
       ['left-all', { unsubscribed: true }],
@@ -103,7 +103,7 @@ t.test('only those who are subscribed to the topic get its mail', async t => {
   }
 })
 
-t.test('an email whose `to` are all dropped is refused', async t => {
+t.test('an email is refused if all `to` recipients are dropped', async t => {
   const topic = await makeTopic('opt_out')
   await addContact('reader@b.com', { topics: [{ id: topic, subscription: 'opt_in' }] })
   const message = 'All `to` recipients are suppressed or not subscribed to the topic.'
@@ -112,7 +112,7 @@ t.test('an email whose `to` are all dropped is refused', async t => {
   shows(t, await post('/emails', email({ to: 'nobody@b.com', cc: 'reader@b.com' })), { status: 200 })
 })
 
-t.test('a topic that is none of the account and the domain is not found', async t => {
+t.test('a topic of another account or domain is not found', async t => {
   const other = { account_id, id: newId(), name: `other-${domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, other)
   const theirs = await newAccount(world)
@@ -128,7 +128,7 @@ t.test('a topic that is none of the account and the domain is not found', async 
   t.equal((await post('/emails', fitting)).status, 200)
 })
 
-t.test('who leaves the topic between acceptance and claim gets nothing', async t => {
+t.test('a contact who leaves the topic before the claim gets no email', async t => {
   const topic = await makeTopic('opt_in')
   const [left, unsubscribed] = [await addContact('left@c.com'), await addContact('unsubscribed@c.com')]
   const back = await addContact('back@c.com')
@@ -150,7 +150,7 @@ t.test('who leaves the topic between acceptance and claim gets nothing', async t
   t.strictSame(await dropped(plain), {})
 })
 
-t.test('nobody gets mail of a topic that was deleted before it was sent', async t => {
+t.test('an email of a topic that was deleted before sending reaches nobody', async t => {
   const topic = await makeTopic('opt_in')
   await addContact('reader@d.com', { topics: [{ id: topic, subscription: 'opt_in' }] })
   const to = ['reader@d.com', 'stranger@d.com']
@@ -169,7 +169,7 @@ t.test('the simulator is subscribed to every topic', async t => {
   shows(t, await get(`/emails/${id}`), { status: 'delivered' })
 })
 
-t.test('each email of a batch has a topic of its own', async t => {
+t.test('each email of a batch has its own topic', async t => {
   const [open, closed] = [await makeTopic('opt_in'), await makeTopic('opt_out')]
   await addContact('reader@e.com', { topics: [{ id: closed, subscription: 'opt_in' }] })
   await addContact('out@e.com', { topics: [{ id: open, subscription: 'opt_out' }] })

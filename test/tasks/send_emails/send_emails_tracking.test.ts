@@ -33,7 +33,7 @@ const fields = (given: object = {}) => ({
   ...given,
 })
 
-/** Sends what was accepted; returns what arrived by recipient. */
+/** Sends the accepted emails; returns what arrived, by recipient. */
 async function deliver(t: Test, ids: string[]) {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
@@ -62,7 +62,7 @@ const PIXEL =
   /<img src="(https:[^"]+)\/t\/o\/([\w-]+)\.gif" alt="" width="1" height="1" style="width:1px;height:1px;border:0">/
 const LINK = /(https:\/\/[^/"]+)\/t\/c\/([\w-]+)\/([\w-]+)/
 
-/** The tracked link and the pixel in html, by what their tokens say. */
+/** The tracked link and the pixel in html, with the contents of their tokens. */
 function tracksIn(html: string) {
   const [, pixelOrigin, open] = PIXEL.exec(html) ?? []
   const [, linkOrigin, link, click] = LINK.exec(html) ?? []
@@ -73,7 +73,7 @@ function tracksIn(html: string) {
   }
 }
 
-t.test('each recipient gets a pixel and links of its own, and GET shows neither', async t => {
+t.test('each recipient gets its own pixel and links, and GET shows neither', async t => {
   const { id, parsed } = await sendEmail(t, BOTH)
   t.strictSame(
     parsed.map(({ to }) => to),
@@ -95,7 +95,7 @@ t.test('each recipient gets a pixel and links of its own, and GET shows neither'
   shows(t, await get(`/emails/${id}`), { html: HTML, text: 'Hi Shop <https://shop.com/?a=1&b=2>' })
 })
 
-/** Returns what is stored of an email. */
+/** The stored tracking fields of an email. */
 async function storedOf(email_id: string) {
   const { rows } = await pg.query(
     `SELECT c.tracking, c.renderer, d.renderer AS delivered_by FROM email_contents c
@@ -110,11 +110,11 @@ async function setDomain(given: object) {
   t.equal(status, 200)
 }
 
-t.test('the SQL that accepts an email knows the version of the renderer', async t => {
+t.test('SQL and Node have the same version of the renderer', async t => {
   t.strictSame((await pg.query('SELECT tracked_renderer() AS version')).rows, [{ version: TRACKED_RENDERER }])
 })
 
-t.test('the domain decides what the email leaves open, when it is accepted', async t => {
+t.test('the settings of the domain apply, when accepted, to fields the email leaves open', async t => {
   const UNTRACKED = { tracking: null, renderer: 1, delivered_by: 1 }
   const tracked = (tracking: number) => ({ tracking, renderer: TRACKED_RENDERER, delivered_by: TRACKED_RENDERER })
   const accepted = async (given: object = {}) => (await post('/emails', fields({ to: 'ann@y.com', ...given }))).id
@@ -140,7 +140,7 @@ t.test('the domain decides what the email leaves open, when it is accepted', asy
   t.equal(tracksIn(html).pixel, null)
 })
 
-t.test('what emails share is tracked by its content', async t => {
+t.test('links in shared content contain the id of the content', async t => {
   const html = `<p>{{name}} <a href="https://a.b/{{name}}">x</a><a href="https://c.d">y</a></p>${'x'.repeat(2_000)}`
   const { id: template_id } = await post('/templates', { name: 'x', html })
   await post(`/templates/${template_id}/publish`, {})
@@ -171,7 +171,7 @@ t.test('what emails share is tracked by its content', async t => {
   )
 })
 
-t.test('text that is derived for each recipient has the original links', async t => {
+t.test('a text part derived per recipient has the original links', async t => {
   const html = '<p>{{{body}}} {{{UNSUBSCRIBE_URL}}} <a href="https://a.b/?x">x</a>'
   const { parsed } = await sendEmail(t, { html, variables: { body: '<a href="https://r.aw">raw</a>' }, ...BOTH })
   for (const { html, text } of parsed) {
@@ -185,7 +185,7 @@ t.test('text that is derived for each recipient has the original links', async t
   }
 })
 
-t.test('links begin with the tracking host of the domain once its record is verified', async t => {
+t.test('links use the tracking host of the domain once it is verified', async t => {
   const check = (status: string) =>
     pg.query(
       `INSERT INTO domain_records (account_id, domain_id, name, type, status) VALUES ($1, $2, $3, 'CNAME', $4)
@@ -209,7 +209,7 @@ t.test('links begin with the tracking host of the domain once its record is veri
   t.equal(tracksIn(parsed[0]?.html ?? '').pixel?.origin, BASE_URL, 'another host is not verified')
 })
 
-t.test('a tracked email that is sent again has the same bytes, and so has one with attachments', async t => {
+t.test('a tracked email sent again has the same bytes, with attachments too', async t => {
   const attachments = [{ filename: 'a.txt', content: Buffer.from('a').toString('base64') }]
   for (const given of [{}, { attachments }]) {
     const { id, parsed } = await sendEmail(t, { to: 'ann@y.com', ...BOTH, ...given })
@@ -219,7 +219,7 @@ t.test('a tracked email that is sent again has the same bytes, and so has one wi
   }
 })
 
-t.test('an email to a contact who is not to be tracked is not, whoever gets it beside', async t => {
+t.test('an email to a contact with do_not_track is not tracked for any recipient', async t => {
   const email = 'cat@y.com'
   shows(t, await post('/contacts', { email, do_not_track: true }), { object: 'contact' })
   const { parsed } = await sendEmail(t, { to: ['Ann@y.com', 'Cat@Y.com'], ...BOTH })

@@ -13,7 +13,7 @@ import { domainCommands } from '#workers/admin/domains.ts'
 const world = await openWorld(t)
 const { pg } = world.pool
 
-t.test('a relay that is away is passed over, and gets the mail again as soon as it lives', async t => {
+t.test('a relay that is down is skipped, and used again once it is up', async t => {
   const account = await newAccount(world)
   const first = await openSink(t)
   const second = await openSink(t)
@@ -27,7 +27,7 @@ t.test('a relay that is away is passed over, and gets the mail again as soon as 
   t.strictSame([again.messages, second.messages], [1, 1])
 })
 
-t.test('a relay that is busy, or refuses our password, is passed over, and mail is accepted as ever', async t => {
+t.test('a relay that is busy or rejects our password is skipped, and emails are still accepted', async t => {
   const account = await newAccount(world)
   const busy = await openSink(t, { greeting: '421 4.3.2 Busy' })
   const strict = await openStrict(t)
@@ -38,7 +38,7 @@ t.test('a relay that is busy, or refuses our password, is passed over, and mail 
   t.match(await findPlatform(world.pool), { is_transport_unusable: false })
 })
 
-t.test('while all relays refuse our password nothing is accepted for them', async t => {
+t.test('no email is accepted while all relays reject our password', async t => {
   const account = await newAccount(world)
   const captured = await newAccount(world)
   await setDomainTransport(world.pool, ofDomain(captured), 'capture')
@@ -49,14 +49,14 @@ t.test('while all relays refuse our password nothing is accepted for them', asyn
   const work = openWork(t, world, urls.join(','))
   await deliver(work, id)
   shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued', attempts: 1, reason }] })
-  // Notes are written beside what they are of.
+  // Transport faults are written asynchronously.
   await waitUntil(async () => (await findPlatform(world.pool)).is_transport_unusable, 'the fault is noted')
   await t.rejects(acceptEmail(world, account), { name: 'sending_configuration_unavailable' })
   await t.resolves(acceptEmail(world, captured), 'but of domains whose mail goes elsewhere it is')
   await setTransportFault(world.pool, null)
 })
 
-t.test('a relay that dies in the middle of a message is passed over, but never after the dot', async t => {
+t.test('a relay that fails during a message is skipped, but not after the final dot', async t => {
   const account = await newAccount(world)
   const first = await openSink(t)
   const second = await startInbox(t)
@@ -70,7 +70,7 @@ t.test('a relay that dies in the middle of a message is passed over, but never a
   t.equal(second.messages.length, 1, 'or someone might get it twice')
 })
 
-t.test('what a relay says of the message is an answer', async t => {
+t.test('a reply of a relay about the message is final, and no other relay is tried', async t => {
   const account = await newAccount(world)
   const first = await openSink(t)
   const second = await openSink(t)
@@ -85,7 +85,7 @@ t.test('what a relay says of the message is an answer', async t => {
   t.equal(second.connections, 0)
 })
 
-t.test('mail of a domain leaves as the operator says', async t => {
+t.test('the operator sets the transport of a domain', async t => {
   const [usual, relayed, taken] = [await newAccount(world), await newAccount(world), await newAccount(world)]
   const inbox = await startInbox(t)
   const config = { ...world.config, RELAY_URL: inbox.url }
@@ -104,7 +104,7 @@ t.test('mail of a domain leaves as the operator says', async t => {
   await t.rejects(command(taken, 'pigeon'), { message: 'Which transport? capture, relay, direct or default.' })
 })
 
-t.test('a relay that there is not holds up the mail of its domain alone', async t => {
+t.test('a domain that needs a missing relay defers only its own emails', async t => {
   const [asking, usual] = [await newAccount(world), await newAccount(world)]
   await command(asking, 'relay')
   const work = openWork(t, world, 'capture')
@@ -120,7 +120,7 @@ t.test('a relay that there is not holds up the mail of its domain alone', async 
   shows(t, await send(work, asking), { status: 'delivered' }, 'at once when it is changed')
 })
 
-t.test('what must have TLS waits for a relay that has it', async t => {
+t.test('tls=enforced waits for a relay with TLS', async t => {
   const account = await newAccount(world)
   await pg.query(`UPDATE domains SET tls = 'enforced' WHERE id = $1`, [account.domain_id])
   const plain = await startInbox(t)
@@ -145,7 +145,7 @@ async function openSink(t: Test, options: SinkOptions = {}): Promise<Sink> {
   return sink
 }
 
-/** A relay that lets nobody in. */
+/** A relay that rejects every login. */
 async function openStrict(t: Test): Promise<string> {
   const onAuth = (_auth: unknown, _session: unknown, callback: (error: Error) => void) =>
     callback(Object.assign(new Error('Invalid credentials'), { responseCode: 535 }))

@@ -37,7 +37,7 @@ const fields = {
   headers: { 'X-Campaign': 'été 2026', 'List-Unsubscribe': '<https://y.com/u?a=1>' },
 }
 
-t.test('what arrives is what was sent, for each recipient in a transaction of its own', async t => {
+t.test('each recipient gets the same message in its own transaction', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const id = await acceptEmail(world, account, fields)
@@ -73,7 +73,7 @@ t.test('what arrives is what was sent, for each recipient in a transaction of it
   shows(t, await readEmail(world, account, id), { status: 'delivered', queue: undefined, last_event: 'delivered' })
 })
 
-t.test('the return path names the delivery', async t => {
+t.test('the return path contains the id of the delivery', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const id = await acceptEmail(world, account, { to: ['ann@y.com', 'bob@y.com'] })
@@ -88,7 +88,7 @@ t.test('the return path names the delivery', async t => {
   }
 })
 
-t.test('bounces come back to below the domain once its record is there, until then where the server says', async t => {
+t.test('the return path uses the domain once verified, otherwise RETURN_PATH_DOMAIN', async t => {
   const inbox = await startInbox(t)
   const sender = await newAccount(world)
   const config = { ...world.config, RETURN_PATH_DOMAIN: 'bounces.mail.com' }
@@ -105,7 +105,7 @@ t.test('bounces come back to below the domain once its record is there, until th
   )
 })
 
-t.test('what was accepted before its domain was to send no more fails', async t => {
+t.test('an accepted email fails if its domain may no longer send', async t => {
   const inbox = await startInbox(t)
   const sender = await newAccount(world)
   const id = await acceptEmail(world, sender)
@@ -117,7 +117,7 @@ t.test('what was accepted before its domain was to send no more fails', async t 
   })
 })
 
-t.test('the signature verifies with the published key', async t => {
+t.test('the DKIM signature verifies with the published key', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const { selector, public_key } = account.dkim
@@ -136,7 +136,7 @@ t.test('the signature verifies with the published key', async t => {
   }
 })
 
-t.test('a retry sends the very same bytes, also from another process and of a large message', async t => {
+t.test('a retry sends the same bytes, from another process and for large messages', async t => {
   const raws: Buffer[] = []
   const inbox = await startInbox(t, {
     onData: async (stream, _session, callback) => {
@@ -165,7 +165,7 @@ async function deliver(work: TestWork, id: string): Promise<void> {
   await work.sender.idle()
 }
 
-/** Parsers differ in whether the line break that ends a body belongs to it. */
+/** Without the line break that ends a body, which some parsers include. */
 function withoutEnd(text: string | undefined): string {
   return (text ?? '').replaceAll('\r\n', '\n').replace(/\n$/, '')
 }

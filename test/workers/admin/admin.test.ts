@@ -27,12 +27,12 @@ const USAGE = /\nnpm run admin -- account create --name NAME /
 const world = await openWorld(t)
 const { pool, secrets } = world
 const account = await newAccount(world)
-const cache = process.env.NODE_COMPILE_CACHE ?? (await openCache()) // without it reading the program takes the most time
+const cache = process.env.NODE_COMPILE_CACHE ?? (await openCache()) // without a cache, loading the program takes most of the time
 const environment = { DATABASE_URL: world.config.DATABASE_URL ?? '', SECRET_KEY, NODE_COMPILE_CACHE: cache }
 
 const callerOf = (key: string) => findCaller(pool, hashApiKey(key, secrets.pepper))
 
-t.test('account create makes an account and prints its id', async t => {
+t.test('account create creates an account and prints its id', async t => {
   const { stdout, ...rest } = await admin(['account', 'create', '--name', 'acme'])
   t.match(stdout, ID)
   t.same(rest, { code: 0, stderr: '' })
@@ -44,7 +44,7 @@ t.test('account create makes an account and prints its id', async t => {
   await refuses(t, `There is an account ${id} already.`, 'account', 'create', '--name', id)
 })
 
-t.test('token-key add makes another key for links', async t => {
+t.test('token-key add adds a key for links', async t => {
   shows(t, await admin(['token-key', 'add']), {
     code: 0,
     stdout: '2\n',
@@ -52,7 +52,7 @@ t.test('token-key add makes another key for links', async t => {
   })
 })
 
-t.test('account update and plan set change what an account may send', async t => {
+t.test('account update and plan set change the limits of an account', async t => {
   const gold = {
     name: 'gold',
     emails_per_day: null,
@@ -88,7 +88,7 @@ t.test('account update and plan set change what an account may send', async t =>
   await prints(t, plans, 'plan', 'list')
 })
 
-t.test('account update sets what recipients see of domains that have none of their own', async t => {
+t.test('account update sets the default brand of domains', async t => {
   const update = (...words: string[]) => prints(t, ID, 'account', 'update', account.id, ...words)
   const read = async () => {
     const { rows } = await pool.pg.query(
@@ -107,7 +107,7 @@ t.test('account update sets what recipients see of domains that have none of the
   await refuses(t, 'What is to be updated?', ...words)
 })
 
-t.test('key create prints a key that the API takes, and nothing else', async t => {
+t.test('key create prints only a key that the API accepts', async t => {
   const create = ['key', 'create', '--account', account.id, '--name']
   const key = await prints(t, /^mb_\w{49}\n$/, ...create, 'all')
   t.match(await callerOf(key), { account_id: account.id, permission: 'full_access', domain_id: null, usable: true })
@@ -123,7 +123,7 @@ t.test('key create prints a key that the API takes, and nothing else', async t =
   t.match(await callerOf(defaulted), { domain_id: null, default_domain_id: account.domain_id })
 })
 
-t.test('key revoke takes a key, or the id of one', async t => {
+t.test('key revoke accepts a key or its id', async t => {
   const { key, sending_key } = await newAccount(world)
   await prints(t, /^revoked\n$/, 'key', 'revoke', key)
   t.match(await callerOf(key), { usable: false })
@@ -135,7 +135,7 @@ t.test('key revoke takes a key, or the id of one', async t => {
   t.match(await callerOf(sending_key), { usable: false })
 })
 
-t.test('domain add prints the id of a domain, and beside it the record to publish', async t => {
+t.test('domain add prints the id of the domain and the record to publish', async t => {
   const add = (...words: string[]) => run(t, ['domain', 'add', ...words, '--account', account.id])
   const { code, stdout, stderr } = await add('München.acme.com', '--verified')
   t.equal(code, 0)
@@ -176,33 +176,30 @@ t.test('domain add prints the id of a domain, and beside it the record to publis
   t.match(await add(other.domain, '--verified'), taken)
 })
 
-t.test(
-  'domain rotate prints the records of the next keys, which sign when the operator says that they are there',
-  async t => {
-    const { id, name } = await createDomain(world, { account_id: account.id, name: 'my.com', is_trusted: true })
-    const words = ['domain', 'rotate', 'MY.com', '--account', account.id]
-    await refuses(t, 'It has no new keys: first without --now.', ...words, '--now')
-    const staged = await run(t, words)
-    t.match(staged, { code: 0, stdout: 'staged\n' })
-    const keys = (await listDkimKeys(pool, account.id, id)).filter(({ state }) => state === 'staged')
-    shows(t, keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
-    const lines = keys.map(({ selector, algorithm, public_key }) => {
-      return `Publish: ${selector}._domainkey.${name} TXT "${dkimRecordValue(algorithm, public_key)}"\n`
-    })
-    t.equal(staged.stderr, lines.join(''))
-    t.same(await run(t, words), staged, 'the same ones when it is asked again')
+t.test('domain rotate prints the records of new keys and, with --now, signs with them', async t => {
+  const { id, name } = await createDomain(world, { account_id: account.id, name: 'my.com', is_trusted: true })
+  const words = ['domain', 'rotate', 'MY.com', '--account', account.id]
+  await refuses(t, 'It has no new keys: first without --now.', ...words, '--now')
+  const staged = await run(t, words)
+  t.match(staged, { code: 0, stdout: 'staged\n' })
+  const keys = (await listDkimKeys(pool, account.id, id)).filter(({ state }) => state === 'staged')
+  shows(t, keys, [{ selector: 'mb2' }, { selector: 'mb2e' }])
+  const lines = keys.map(({ selector, algorithm, public_key }) => {
+    return `Publish: ${selector}._domainkey.${name} TXT "${dkimRecordValue(algorithm, public_key)}"\n`
+  })
+  t.equal(staged.stderr, lines.join(''))
+  t.same(await run(t, words), staged, 'the same ones when it is asked again')
 
-    await prints(t, /^rotated\n$/, ...words, '--now')
-    const states = (await listDkimKeys(pool, account.id, id)).map(({ selector, state }) => `${selector} ${state}`)
-    t.strictSame(states.sort(), ['mb1 retired', 'mb1e retired', 'mb2 active', 'mb2e active'])
-    shows(t, await listSigningKeys(pool, account.id, id), [{ selector: 'mb2' }, { selector: 'mb2e' }])
+  await prints(t, /^rotated\n$/, ...words, '--now')
+  const states = (await listDkimKeys(pool, account.id, id)).map(({ selector, state }) => `${selector} ${state}`)
+  t.strictSame(states.sort(), ['mb1 retired', 'mb1e retired', 'mb2 active', 'mb2e active'])
+  shows(t, await listSigningKeys(pool, account.id, id), [{ selector: 'mb2' }, { selector: 'mb2e' }])
 
-    const asked = ['domain', 'rotate', account.domain, '--account', account.id]
-    await refuses(t, 'DNS is asked about this domain: its keys sign once it has them.', ...asked, '--now')
-  },
-)
+  const asked = ['domain', 'rotate', account.domain, '--account', account.id]
+  await refuses(t, 'DNS is asked about this domain: its keys sign once it has them.', ...asked, '--now')
+})
 
-t.test('captured list and captured show print what was sent', async t => {
+t.test('captured list and captured show print captured messages', async t => {
   const work = openWork(t, world)
   const subjects = ['first', 'a\u001b[2Jb\u202ec 👩‍💻']
   const ids: string[] = []
@@ -220,7 +217,7 @@ t.test('captured list and captured show print what was sent', async t => {
   t.match(await admin(['captured', 'list'], {}, true), { code: 0, stderr: '' }, 'nobody reads it to its end')
 })
 
-t.test('report list and report show print a report that changed nothing', async t => {
+t.test('report list and report show print reports without effect', async t => {
   const work = openWork(t, world)
   const raw = 'From: MAILER-DAEMON@y.com\r\nSubject: fa\u001b[2Jilure\r\nContent-Type: multipart/report\r\n\r\nx\r\n'
   const ids: string[] = []
@@ -241,12 +238,12 @@ t.test('report list and report show print a report that changed nothing', async 
   await refuses(t, gone, 'report', 'show', ids[0] as string)
 })
 
-t.test('sending pause pauses, for the reason given', async t => {
+t.test('sending pause pauses all sending with the given reason', async t => {
   await prints(t, /^paused\n$/, 'sending', 'pause', '--reason', 'We move.')
   t.match(await findPlatform(pool), { paused_at: Date, pause_reason: 'We move.' })
 })
 
-t.test('what makes no sense is refused with the usage', async t => {
+t.test('an invalid command is refused with the usage', async t => {
   const key = ['key', 'create', '--account', account.id, '--name', 'x']
   const id = account.id
   const table: [string, ...string[]][] = [
@@ -293,7 +290,7 @@ t.test('what makes no sense is refused with the usage', async t => {
   t.match(await admin(['account', 'create', 'x']), { code: 1, stdout: /^$/, stderr: /^account create takes no x\n/ })
 })
 
-t.test('what it cannot work with is told in one line', async t => {
+t.test('a fault of the configuration is printed in one line', async t => {
   const other = { SECRET_KEY: `${SECRET_KEY}.` }
   const refused = { code: 1, stdout: '' }
   const list = ['captured', 'list']
@@ -320,7 +317,7 @@ async function admin(words: string[], more: Record<string, string> = {}, isDeaf 
   return { code: await code, stdout: await stdout, stderr: await stderr }
 }
 
-/** The same in this process: to start one for each takes longer than all of them. */
+/** Runs the command in this process: starting a process each time would take longer than all of them. */
 async function run(t: Test, words: string[]): Promise<Result> {
   const [out, err] = [t.capture(console, 'log'), t.capture(console, 'error')]
   const refusal = await Promise.try(() => readCommand(words)(world)).then(() => null, describeError)
@@ -334,14 +331,14 @@ async function run(t: Test, words: string[]): Promise<Result> {
   return refusal === null ? { code: 0, stdout, stderr } : { code: 1, stdout, stderr: `${stderr}${refusal}\n` }
 }
 
-/** Answers what it printed, without the end of the line. */
+/** Returns the output without its last line break. */
 async function prints(t: Test, pattern: RegExp, ...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(t, words)
   t.match({ code, stdout, stderr }, { code: 0, stdout: pattern, stderr: /^$/ })
   return stdout.trim()
 }
 
-/** In this process: to start one takes longer than all of the table. */
+/** Runs in this process, since starting one takes longer than the whole table. */
 async function refuses(t: Test, line: string, ...words: string[]): Promise<void> {
   const refusal = await Promise.try(() => readCommand(words)(world)).catch(error => error)
   const told = describeError(refusal)

@@ -6,7 +6,7 @@ import { switchCommands } from '#workers/admin/switches.ts'
 
 const world = await openWorld(t)
 
-/** In this process: starting one for each takes longer than all of them (admin.test.ts does so once). */
+/** Runs in this process: starting one each time would take longer than all of them (admin.test.ts does so once). */
 async function run(t: Test, words: string[], values: Record<string, string> = {}): Promise<string[]> {
   const printed = t.capture(console, 'log')
   const command = switchCommands[words.slice(0, 2).join(' ')]
@@ -15,7 +15,7 @@ async function run(t: Test, words: string[], values: Record<string, string> = {}
   return printed.args().map(([line]) => String(line))
 }
 
-t.test('sending, an account and a domain are paused and resumed, and sending status tells of them', async t => {
+t.test('pause and resume work for the server, an account and a domain, and sending status lists them', async t => {
   const account = await newAccount(world)
   const owner = { account: `account ${account.id}` }
   t.strictSame(await run(t, ['sending', 'pause']), ['paused'])
@@ -41,7 +41,7 @@ t.test('sending, an account and a domain are paused and resumed, and sending sta
   t.strictSame(await run(t, ['sending', 'status']), ['sending: on', 'transport: no fault is known', 'warm-up: off'])
 })
 
-t.test('a pause of what is paused keeps its beginning, and takes the new reason', async t => {
+t.test('pausing again keeps the time and takes the new reason', async t => {
   const account = await newAccount(world)
   await run(t, ['account', 'pause', account.id], { reason: 'one' })
   const read = () => world.pool.pg.query('SELECT paused_at, pause_reason FROM accounts WHERE id = $1', [account.id])
@@ -50,7 +50,7 @@ t.test('a pause of what is paused keeps its beginning, and takes the new reason'
   t.strictSame((await read()).rows, [{ ...before, pause_reason: 'two' }])
 })
 
-t.test('what makes no sense is refused', async t => {
+t.test('invalid arguments are refused', async t => {
   const account = await newAccount(world)
   const owner = { account: account.id }
   for (const [message, words, values] of [

@@ -3,7 +3,7 @@ import { killCampaigns } from '#test/faults/kill_campaigns.ts'
 import { killRecurring } from '#test/faults/kill_recurring.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
-t.test('workers killed in the middle of a campaign lose no recipient and mail none twice', async t => {
+t.test('a campaign whose workers are killed reaches each recipient once', async t => {
   const stage = await openTestStage(t)
   passes(
     t,
@@ -18,7 +18,7 @@ t.test('workers killed in the middle of a campaign lose no recipient and mail no
   )
 })
 
-t.test('workers killed around the runs of a recurring campaign lose none of them and double none', async t => {
+t.test('a recurring campaign whose workers are killed has each run once', async t => {
   const stage = await openTestStage(t)
   passes(t, await killRecurring(stage, { runs: 3, recipients: 200, kills: 2, web_kills: 1 }))
 })

@@ -6,7 +6,7 @@ import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
 const DAY = 86_400_000
 
-t.test('the clock of a process says nothing of when mail is sent or found', async t => {
+t.test('wrong clocks of processes do not change when email is sent or found', async t => {
   const options = { webs: [-DAY, DAY / 24], workers: [DAY, -DAY / 24], emails: 70 }
   passes(t, await shiftClocks(await openTestStage(t), options))
 })

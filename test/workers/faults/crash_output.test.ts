@@ -22,7 +22,7 @@ for (const [environment, told] of [
   [{ DATABASE_URL: `postgres://ann:${encoded}@127.0.0.1:1/x` }, /cannot be reached/],
   [{ DATABASE_URL: unknown }, /canaryuser/],
 ] as const) {
-  t.test(`a process that does not start does not tell the secrets of its environment: ${told}`, async t => {
+  t.test(`a process that cannot start logs no secrets of its environment: ${told}`, async t => {
     const lines: string[] = []
     const log = createLog('trace', { write: line => void lines.push(line) })
     const start = async () => layFoundation(readConfig({ DATABASE_URL, SECRET_KEY, ...environment }), log)
@@ -33,7 +33,7 @@ for (const [environment, told] of [
   })
 }
 
-t.test('an error that nobody expected is told in one record, without the row it was about', async t => {
+t.test('an unexpected error is logged in one record, without the row it concerns', async t => {
   const script = `
     import pg from 'pg'
     import { superviseProcess } from './flows/process/run_process.ts'
@@ -49,7 +49,7 @@ t.test('an error that nobody expected is told in one record, without the row it 
   t.notMatch(text, secret)
 })
 
-/** What a process prints until it ends by itself. */
+/** The output of a process until it ends by itself. */
 function run(args: string[]): Promise<string> {
   return new Promise(resolve => {
     const options = { cwd: ROOT, env: { DATABASE_URL } }

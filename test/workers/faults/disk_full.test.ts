@@ -8,7 +8,7 @@ import { passes } from '#test/faults/support/test_stage.ts'
 const disk = openSmallDisk()
 const skip = disk ? false : 'nothing may be mounted here'
 
-t.test('nothing is lost on a disk that is full, and with space everything goes on by itself', { skip }, async t => {
+t.test('a full disk loses nothing, and work continues once there is space', { skip }, async t => {
   const { directory, close } = disk as SmallDisk
   t.teardown(close)
   const postgres = await Postgres.create(DISK_SETTINGS, directory)

@@ -14,11 +14,11 @@ import { makeScratch } from '#test/support/scratch.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { SECRET_KEY, testConfig } from '#test/support/world.ts'
 
-/** Where the suite keeps the program once it is read (test/setup.ts). */
+/** The compile cache of the test suite (test/setup.ts). */
 const { NODE_COMPILE_CACHE } = process.env
 const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 
-t.test('migrate brings an empty database up to date, and then leaves it alone', async t => {
+t.test('migrate updates an empty database, and changes nothing the second time', async t => {
   const { url, query } = await openEmptyDatabase(t)
   const message = 'The database is not up to date; run: npm run migrate'
   await t.rejects(layFoundation(testConfig(url)), { message }, 'no process starts on it before')
@@ -37,7 +37,7 @@ t.test('migrate brings an empty database up to date, and then leaves it alone', 
   t.same(await query('SELECT name, applied_at FROM migrations ORDER BY name'), applied)
 })
 
-t.test('several that migrate at once take turns', async t => {
+t.test('concurrent migrations take turns', async t => {
   const { url, query } = await openEmptyDatabase(t)
   await Promise.all([migrate(url), migrate(url), migrate(url)])
   const names = await query('SELECT name FROM migrations ORDER BY name')
@@ -47,7 +47,7 @@ t.test('several that migrate at once take turns', async t => {
   )
 })
 
-t.test('a pool of the job queue outlives its connections', async t => {
+t.test('a pool of the job queue survives the loss of its connections', async t => {
   const url = await createEmptyDatabase(t)
   const errors: string[] = []
   const pool = openGraphilePool(url, 1, new Logger(() => (_level, message) => errors.push(message)))
@@ -61,7 +61,7 @@ t.test('a pool of the job queue outlives its connections', async t => {
   t.equal((await pool.query('SELECT 1')).rowCount, 1)
 })
 
-t.test('functions are replaced when their file has changed, and only then', async t => {
+t.test('functions are replaced only when their file has changed', async t => {
   const { url, query } = await openEmptyDatabase(t)
   await migrate(url)
   const directory = await copyCode(t)
@@ -82,7 +82,7 @@ t.test('functions are replaced when their file has changed, and only then', asyn
   t.same(await query(comment), [{ comment: null }], 'going back counts as a change')
 })
 
-t.test('a migration that fails leaves nothing of itself', async t => {
+t.test('a migration that fails is rolled back', async t => {
   const { url, query } = await openEmptyDatabase(t)
   const directory = await copyCode(t)
   const add = (name: string, text: string) => writeFile(join(directory, 'sql', 'migrations', name), text)
@@ -102,7 +102,7 @@ t.test('a migration that fails leaves nothing of itself', async t => {
   t.same(await tables(), [{ good: true, bad: true }])
 })
 
-t.test('without a database that answers it says so in one line', async t => {
+t.test('migrate without a reachable database says so in one line', async t => {
   const refused = { code: 1, stdout: '' }
   t.match(await runMigrate({}), { ...refused, stderr: /^DATABASE_URL is not set; .*\n$/ })
   const url = new URL(await createDatabase(t))
@@ -136,7 +136,7 @@ async function connected<T>(url: string, act: (client: pg.Client) => Promise<T>)
   return act(client).finally(() => client.end())
 }
 
-/** What `node sql/migrate.ts` needs, to add migrations to. */
+/** Copies what `node sql/migrate.ts` needs, to add migrations. */
 async function copyCode(t: Test): Promise<string> {
   const directory = await makeScratch('mailbrook-test-')
   t.teardown(() => rm(directory, { recursive: true }))

@@ -3,14 +3,14 @@ import t, { type Test } from 'tap'
 import { type PgProxy, startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 
-t.test('lets everything through, also what is large', async t => {
+t.test('the proxy passes everything through, large results too', async t => {
   const { client } = await setUp(t)
   const text = 'x'.repeat(5_000_000)
   const { rows } = await client.query('SELECT $1::text AS text', [text])
   t.equal(rows[0].text.length, text.length)
 })
 
-t.test('cuts and resets all connections, and turns new ones away', async t => {
+t.test('the proxy cuts and resets all connections, and refuses new ones', async t => {
   const { proxy } = await setUp(t)
   for (const end of [() => proxy.cut(), () => proxy.reset()]) {
     const client = await dial(t, proxy.url)
@@ -24,7 +24,7 @@ t.test('cuts and resets all connections, and turns new ones away', async t => {
   await dial(t, proxy.url)
 })
 
-t.test('holds everything back while it is a black hole, or for a while', async t => {
+t.test('the proxy holds data back as a black hole or for a delay', async t => {
   const { proxy, client } = await setUp(t)
   proxy.blackhole(true)
   const answer = client.query('SELECT 1')
@@ -38,7 +38,7 @@ t.test('holds everything back while it is a black hole, or for a while', async t
   t.ok(performance.now() - start > 95, 'there and back')
 })
 
-t.test('cuts the nth request before Postgres has it', async t => {
+t.test('the proxy cuts the nth request before Postgres gets it', async t => {
   const { proxy, client, count } = await setUp(t)
   const cut = proxy.cutRequest('INSERT INTO notes', 2)
   await client.query('INSERT INTO notes VALUES ($1)', [1])
@@ -47,7 +47,7 @@ t.test('cuts the nth request before Postgres has it', async t => {
   t.equal(await count(), 1)
 })
 
-t.test('cuts the reply to the nth request when it is committed', async t => {
+t.test('the proxy cuts the reply to the nth request after the commit', async t => {
   const { proxy, client, count } = await setUp(t)
   for (const [nth, text] of ['INSERT INTO notes', 'COMMIT'].entries()) {
     const other = nth === 0 ? client : await dial(t, proxy.url)

@@ -4,7 +4,7 @@ import { Postgres } from '#test/faults/support/postgres.ts'
 import { openStage } from '#test/faults/support/stage.ts'
 import { passes } from '#test/faults/support/test_stage.ts'
 
-t.test('what was answered is stored, however Postgres ends, and everything goes on by itself', async t => {
+t.test('acknowledged requests are stored however Postgres crashes, and work continues', async t => {
   const postgres = await Postgres.create()
   t.teardown(() => postgres.close())
   const stage = await openStage(postgres.url)

@@ -17,7 +17,7 @@ const BODY = 'one\r\n.two\r\n\r\n..\r\n'
 const MESSAGE = `DKIM-Signature: v=1;\r\n b=abc\r\n${HEADER}\r\n${BODY}`
 const CONTENT = `${MESSAGE.replace(/^\./gm, '..')}.\r\n`
 
-t.test('takes over what was sent, in whatever pieces it comes', async t => {
+t.test('the sink accepts messages in pieces of any length', async t => {
   const sink = await start(t)
   for (const size of [1, 2, 3, 7, CONTENT.length]) {
     const client = await dial(t, sink.port)
@@ -27,7 +27,7 @@ t.test('takes over what was sent, in whatever pieces it comes', async t => {
     const pieces = CONTENT.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
     for (const piece of pieces.slice(0, -1)) {
       client.say(piece)
-      await sleep(1) // so that they are not put together on the way
+      await sleep(1) // so that the system does not combine them
     }
     t.equal(await client.ask(pieces.at(-1) ?? '', 'Ok'), '250 2.0.0 Ok\r\n')
     const expected = { mail_from: 'a@x.com', rcpt: 'ok@y.com', message_id: '<1@x.com>' }
@@ -42,7 +42,7 @@ t.test('takes over what was sent, in whatever pieces it comes', async t => {
   t.match(sink, { connections: 6, messages: 7 })
 })
 
-t.test('answers as the recipient asks', async t => {
+t.test('the sink replies as the recipient says', async t => {
   const sink = await start(t)
   const answers = {
     'tmp-451-x': '451 As you asked\r\n',
@@ -66,7 +66,7 @@ t.test('answers as the recipient asks', async t => {
   t.match(await rcpt(t, sink.port, 'dribble'), /^2$/)
 })
 
-t.test('hangs up, is silent or late where the recipient asks, and knows what it took over', async t => {
+t.test('the sink hangs up, is silent or late as the recipient says, and knows what it accepted', async t => {
   const sink = await start(t)
   for (const local of ['drop-pre-dot', 'drop-mid-body', 'drop-post-dot']) {
     const client = await deliver(t, sink.port, local)
@@ -80,7 +80,7 @@ t.test('hangs up, is silent or late where the recipient asks, and knows what it 
   shows(t, sink.ledger, [{ rcpt: 'drop-post-dot@y.com' }, { rcpt: 'hang-post-dot@y.com' }, { rcpt: /^slow250/ }])
 })
 
-t.test('misbehaves to every connection if told to', async t => {
+t.test('the sink misbehaves on every connection if configured', async t => {
   const options: SinkOptions = { greeting: '554 5.3.2 No', ehlo: '502 5.5.1 What?' }
   const sink = await start(t, options)
   const client = await dial(t, sink.port)
@@ -90,7 +90,7 @@ t.test('misbehaves to every connection if told to', async t => {
   t.equal((await dial(t, sink.port)).heard, '2')
 })
 
-t.test('runs as a process of its own, its ledger on file before it answers', async t => {
+t.test('the sink runs as a separate process and writes its ledger before it replies', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
   t.teardown(() => rm(directory, { recursive: true }))
   const ledger = join(directory, 'ledger')
@@ -112,7 +112,7 @@ async function start(t: Test, options?: SinkOptions) {
   return sink
 }
 
-/** A client that has heard the greeting. */
+/** A client that has received the greeting. */
 async function dial(t: Test, port: number) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1')
   t.teardown(() => socket.destroy())
@@ -120,7 +120,7 @@ async function dial(t: Test, port: number) {
     heard: '',
     closed: once(socket, 'close'),
     say: (text: string) => socket.write(text, 'latin1'),
-    /** The next that comes, or all until there is `until` in it. */
+    /** Sends text; returns the next data, or all until it contains `until`. */
     async ask(text: string, until = ''): Promise<string> {
       client.heard = ''
       socket.write(text, 'latin1')
@@ -143,7 +143,7 @@ async function rcpt(t: Test, port: number, local: string): Promise<string> {
   return client.ask(`RCPT TO:<${local}@y.com>\r\n`)
 }
 
-/** Until there is an answer to the message, or there will be none. */
+/** Sends a message; resolves when there is a reply to it, or there will be none. */
 async function deliver(t: Test, port: number, local: string) {
   const client = await dial(t, port)
   client.say(`MAIL FROM:<a@x.com>\r\nRCPT TO:<${local}@y.com>\r\nDATA\r\n`)

@@ -5,12 +5,12 @@ import { killTracking } from '#test/faults/kill_tracking.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 
-t.test('a web process that is killed loses the hits of a moment, and no figure is wrong', async t => {
+t.test('a killed web process loses the hits of a moment, and all figures stay consistent', async t => {
   const stage = await openTestStage(t)
   passes(t, await killTracking(stage, { kills: 2, emails: 40, visitors: 4, most_ms: 1_500 }))
 })
 
-t.test('recipients are led on while Postgres is away, and their clicks are recorded when it is back', async t => {
+t.test('links redirect while Postgres is down, and clicks are recorded afterwards', async t => {
   const stage = await openTestStage(t)
   const proxy = await startPgProxy(stage.url)
   t.teardown(() => proxy.close())

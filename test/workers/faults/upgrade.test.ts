@@ -20,10 +20,10 @@ import { receive, sendEqual, startLoad, startReceiving } from './upgrade/light_l
 import { checkContents, createTemplate, openMailbox } from './upgrade/mail.ts'
 import { ManyStates } from './upgrade/many_states.ts'
 
-// The newest migration, with mail and processes of the release before it. test/faults/upgrade.ts has a heavy load.
+// Applies the newest migration to the data and processes of the previous release. test/faults/upgrade.ts uses a heavy load.
 
 const PER_STEP = 40 // requests
-const ALONE_MS = 1_000 // that the earlier worker has with mail of the later API
+const ALONE_MS = 1_000 // how long the earlier worker is alone with emails of the later API
 
 t.setTimeout(280_000) // a busy machine starts processes slowly, and there are many here
 
@@ -50,7 +50,7 @@ async function open(t: Test): Promise<Upgrade> {
   return upgrade
 }
 
-t.test('a migration leaves mail in every state to go on', { skip: missing }, async t => {
+t.test('emails in every state continue after a migration', { skip: missing }, async t => {
   const upgrade = await open(t)
   const { earlier, later, account, url } = upgrade
   const mailbox = await openMailbox(t)
@@ -87,7 +87,7 @@ t.test('a migration leaves mail in every state to go on', { skip: missing }, asy
   checkContents(t, await mailbox.read())
 })
 
-t.test('processes of the earlier release go on while the database is migrated', { skip: missing }, async t => {
+t.test('processes of the earlier release continue during a migration', { skip: missing }, async t => {
   const upgrade = await open(t)
   const { earlier, later, account, pool, url } = upgrade
   const mailbox = await openMailbox(t)
@@ -102,8 +102,8 @@ t.test('processes of the earlier release go on while the database is migrated', 
   await later.migrate()
   await during.accepts(PER_STEP)
   await during.stop()
-  // A release may ask for a retry of what was under way while the functions were replaced, and one that does not run such
-  // a statement again by itself (sql/retry.ts) may fail. Nothing else is refused.
+  // A release may ask to retry requests that were in progress while functions were replaced; one that does not retry such a
+  // statement itself (sql/retry.ts) may fail. Nothing else is refused.
   const {
     '503 sending_service_unavailable, retry-after 5': retried = 0,
     '500 internal_server_error, retry-after undefined': failed = 0,
@@ -139,7 +139,7 @@ t.test('processes of the earlier release go on while the database is migrated', 
   checkContents(t, await mailbox.read())
 })
 
-/** The list of emails, and each of them by its path. The reason why one waits depends on the time. */
+/** The list of emails and each email by its path. The reason an email waits is left out, since it depends on the time. */
 async function readEmails(api: Api): Promise<Map<string, string>> {
   const answers = new Map<string, string>()
   const read = async (path: string) => {

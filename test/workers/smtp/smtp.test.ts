@@ -17,7 +17,7 @@ const client = createTransport({ host: '127.0.0.1', port: smtp.port, ignoreTLS: 
 t.teardown(() => client.close())
 const work = openWork(t, world)
 
-t.test('what a client sends is stored, read, and shown', async t => {
+t.test('a received message is stored, parsed and shown', async t => {
   const to = `me@${account.domain}`
   await client.sendMail({
     from: 'Örjan <orjan@y.com>',
@@ -54,7 +54,7 @@ t.test('what a client sends is stored, read, and shown', async t => {
   t.match(text, /\+0000\r\nFrom: =\?UTF-8\?Q\?=C3=96rjan\?= <orjan@y.com>\r\n/)
 })
 
-t.test('a stranger’s address is refused', async t => {
+t.test('an address of an unknown domain is refused', async t => {
   const sent = client.sendMail({ from: 'a@y.com', to: 'me@nobody.com', text: 'x' })
   t.match(await sent.catch(error => error), { responseCode: 550 })
 })

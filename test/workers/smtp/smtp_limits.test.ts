@@ -66,7 +66,7 @@ const relayForms = [
   `u@${ours}\0.com`,
 ]
 
-t.test('no form of a foreign address is accepted', async t => {
+t.test('foreign addresses are refused in any form (no open relay)', async t => {
   for (const form of relayForms) {
     const client = await openClient(t, port)
     await client.command('MAIL FROM:<a@y.com>')
@@ -77,7 +77,7 @@ t.test('no form of a foreign address is accepted', async t => {
   t.ok(relayForms.length >= 30)
 })
 
-t.test('mail is taken from addresses that break the rules, as there are, and as the rules have them', async t => {
+t.test('senders with irregular and regular addresses are accepted', async t => {
   const client = await openClient(t, port)
   for (const from of [
     'a..b@y.ne.jp',
@@ -96,7 +96,7 @@ t.test('mail is taken from addresses that break the rules, as there are, and as 
   }
 })
 
-t.test('mail is received for verified domains that receive, postmaster’s too', async t => {
+t.test('mail is accepted for verified receiving domains, and for postmaster', async t => {
   const remember_ms = 20
   const { port } = await start(t, { remember_ms })
   const client = await openClient(t, port)
@@ -120,7 +120,7 @@ t.test('mail is received for verified domains that receive, postmaster’s too',
   await set('receiving', true)
 })
 
-t.test('the port takes no password, and offers no TLS without a certificate', async t => {
+t.test('port 25 offers no AUTH, and STARTTLS only with a certificate', async t => {
   const client = await connectClient(t, port)
   await client.reply()
   t.notMatch(await client.command('EHLO client.test'), /AUTH|STARTTLS|XCLIENT|XFORWARD/)
@@ -129,7 +129,7 @@ t.test('the port takes no password, and offers no TLS without a certificate', as
   }
 })
 
-t.test('a message that is too large is refused, when that is said and when it is not', async t => {
+t.test('a message over the size limit is refused, announced or not', async t => {
   const { port } = await start(t, { size: 100_000 })
   const client = await openClient(t, port)
   t.match(await client.command('MAIL FROM:<a@y.com> SIZE=100001'), /^552 5\.3\.4 /)
@@ -138,7 +138,7 @@ t.test('a message that is too large is refused, when that is said and when it is
   t.match(await client.send(`a@${ours}`, `x: y\r\n\r\n${'z'.repeat(90_000)}`), /^250 /)
 })
 
-t.test('a header without end and a message that goes round are refused', async t => {
+t.test('endless headers and mail loops are refused', async t => {
   const client = await openClient(t, port)
   const hop = (n: number) => `Received: from a by b;\r\n id ${n}\r\n`
   const hops = (count: number) => Array.from({ length: count }, (_, n) => hop(n)).join('')
@@ -153,14 +153,14 @@ t.test('a header without end and a message that goes round are refused', async t
   for (const [raw, reply] of cases) t.match(await client.send(`a@${ours}`, `${raw}\r\nHello`), reply, raw.slice(0, 30))
 })
 
-t.test('of 101 recipients the last must wait', async t => {
+t.test('the 101st recipient of a message is deferred', async t => {
   const client = await openClient(t, port)
   await client.command('MAIL FROM:<a@y.com>')
   for (let n = 0; n < 100; n++) await client.command(`RCPT TO:<p${n}@${ours}>`)
   t.match(await client.command(`RCPT TO:<p100@${ours}>`), /^452 4\.5\.3 /)
 })
 
-t.test('connections have limits, of all together and of one address', async t => {
+t.test('connections are limited in total and per address', async t => {
   const limited = await start(t, { connections: 3, connections_per_address: 2 })
   const clients = [await openClient(t, limited.port), await openClient(t, limited.port)]
   const refused = await connectClient(t, limited.port)
@@ -175,7 +175,7 @@ t.test('connections have limits, of all together and of one address', async t =>
   await waitUntil(greets, 'there is room again')
 })
 
-t.test('500 connections that do nothing keep nobody out', async t => {
+t.test('500 idle connections do not keep others out', async t => {
   const { port } = await start(t, { connections: 200, connections_per_address: 20, spare_ms: 500 })
   const idle = Array.from({ length: 500 }, (_, n) => connectClient(t, port, `127.0.1.${1 + (n % 25)}`))
   await Promise.allSettled(idle)
@@ -198,7 +198,7 @@ t.test('500 connections that do nothing keep nobody out', async t => {
   t.ok((times[0] as number) < 10_000, `${times[0]} ms`)
 })
 
-t.test('whoever talks before the greeting is refused', async t => {
+t.test('a client that talks before the greeting is refused', async t => {
   const { port } = await start(t, { greeting_delay_ms: 150 })
   const early = await connectClient(t, port)
   early.write('EHLO client.test\r\n')
@@ -209,7 +209,7 @@ t.test('whoever talks before the greeting is refused', async t => {
   t.ok(performance.now() - start_at > 140)
 })
 
-t.test('commands and errors have a limit', async t => {
+t.test('commands and errors per session are limited', async t => {
   const limited = await start(t, { commands: 50, errors: 5 })
   const flood = await openClient(t, limited.port)
   flood.write('RSET\r\n'.repeat(100))
@@ -223,10 +223,10 @@ t.test('commands and errors have a limit', async t => {
   await wrong.ended()
 })
 
-t.test('time has a limit, whatever trickles in', async t => {
+t.test('sessions are limited in time, even if data trickles in', async t => {
   const dribble = async (limits: Partial<SmtpLimits>, begin: boolean, ms: number, said: RegExp) => {
     const { port } = await start(t, limits)
-    const since = performance.now() // a session's time begins before it is greeted
+    const since = performance.now() // the time of a session begins before its greeting
     const client = await openClient(t, port)
     if (begin) await client.begin(`a@${ours}`)
     const timer = setInterval(() => client.write('x'), 20)
@@ -244,7 +244,7 @@ t.test('time has a limit, whatever trickles in', async t => {
   t.strictSame((await world.pool.pg.query("SELECT FROM received_emails WHERE client ->> 'helo' = 'slow'")).rows, [])
 })
 
-t.test('a session that is too old may finish its message', async t => {
+t.test('an expired session may finish its message', async t => {
   const { port } = await start(t, { session_ms: 1_000 })
   const client = await openClient(t, port)
   await client.begin(`a@${ours}`)
@@ -255,7 +255,7 @@ t.test('a session that is too old may finish its message', async t => {
   t.match(await client.reply(), /^421 /)
 })
 
-t.test('a client that hangs up in its message leaves nothing', async t => {
+t.test('a client that disconnects during its message leaves nothing', async t => {
   const client = await openClient(t, port)
   await client.begin(`gone@${ours}`)
   client.write('x: y\r\n\r\nHello\r\n')
@@ -269,7 +269,7 @@ t.test('a client that hangs up in its message leaves nothing', async t => {
   t.strictSame(rows, [])
 })
 
-t.test('a stop lets messages under way finish, and tells others to come later', async t => {
+t.test('stop lets messages in progress finish and sends 421 to other clients', async t => {
   const smtp = await startSmtp(world)
   const [idle, busy] = [await openClient(t, smtp.port), await openClient(t, smtp.port)]
   await busy.begin(`a@${ours}`)
@@ -282,7 +282,7 @@ t.test('a stop lets messages under way finish, and tells others to come later', 
   await stopped
 })
 
-t.test('a port that is taken is named', async t => {
+t.test('a taken port is named in the error', async t => {
   const config = { ...world.config, SMTP_PORT: port }
   await t.rejects(startSmtp({ ...world, config }), { message: `Port ${port} is taken; set SMTP_PORT to another.` })
 })

@@ -26,7 +26,7 @@ async function receiver(): Promise<TestAccount> {
 
 const path = '/api/emails/receiving'
 
-// As it is written in RCPT, and as it is shown.
+// As written in RCPT, and as shown by the API.
 const locals: [string, string][] = [
   ['ü', 'ü'],
   ['用户.名', '用户.名'],
@@ -71,7 +71,7 @@ t.test('mail to international and quoted local parts is received, stored and sho
   }
 })
 
-t.test('one mailbox is one recipient, however it is quoted', async t => {
+t.test('a mailbox quoted in different ways is one recipient', async t => {
   const client = await openClient(t, smtp.port)
   const to = ['me', '"me"', '"m\\e"', 'ME'].map(local => `${local}@${account.domain}`)
   t.match(await client.send(to, `Message-ID: <${uuid()}@y.com>\r\n\r\nx`), /^250 /)
@@ -79,7 +79,7 @@ t.test('one mailbox is one recipient, however it is quoted', async t => {
   t.same(row.received_for, [`ME@${account.domain}`])
 })
 
-t.test('raw mail names a quoted and an international sender', async t => {
+t.test('the Return-Path of a raw message keeps quoted and international senders', async t => {
   const client = await openClient(t, smtp.port)
   for (const from of ['"a b"@y.com', 'jü@y.com', '"q\\"x"@y.com']) {
     t.match(await client.send(`me@${account.domain}`, `Subject: ${uuid()}\r\n\r\nx`, from), /^250 /)
@@ -92,7 +92,7 @@ t.test('raw mail names a quoted and an international sender', async t => {
   }
 })
 
-t.test('sending to such an address is refused in words', async t => {
+t.test('sending to or from such an address is refused with an explanation', async t => {
   const draft = { from: `ann@${account.domain}`, to: 'b@y.com', subject: 'x', text: 'x' }
   const cases: [object, string, RegExp][] = [
     [
@@ -115,7 +115,7 @@ t.test('sending to such an address is refused in words', async t => {
   }
 })
 
-t.test('bare postmaster is the operator’s, and that of a domain its owner’s', async t => {
+t.test('postmaster without a domain is the operator’s, with a domain its owner’s', async t => {
   const receivedBy = async (to: string, port = smtp.port) => {
     const client = await openClient(t, port)
     t.match(await client.send(to, `Subject: ${uuid()}\r\n\r\nx`), /^250 /)

@@ -12,7 +12,7 @@ await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [
 const { port, stop } = await startSmtp(world)
 t.teardown(stop)
 
-/** What some server or other takes for the end of a message. */
+/** Sequences that one server or another takes for the end of a message. */
 const ends = [
   '\n.\n',
   '\n.\r\n',
@@ -30,7 +30,7 @@ const ends = [
   '\r\n. \r\n',
 ]
 
-/** How it may arrive: whole, byte by byte, and cut where it hurts. */
+/** Ways to split the data: whole, byte by byte, and at critical places. */
 const segmentations: Record<string, (text: string) => string[]> = {
   whole: text => [text],
   bytes: text => [...text],
@@ -39,7 +39,7 @@ const segmentations: Record<string, (text: string) => string[]> = {
 }
 
 for (const [name, cut] of Object.entries(segmentations)) {
-  t.test(`a message ends at CRLF . CRLF and nowhere else: ${name}`, async t => {
+  t.test(`only CRLF . CRLF ends a message: ${name}`, async t => {
     await Promise.all(
       ends.map(async end => {
         const to = `${uuid()}@${account.domain}`
@@ -64,7 +64,7 @@ for (const [name, cut] of Object.entries(segmentations)) {
   })
 }
 
-t.test('what follows the end of a message in the same packet is a command', async t => {
+t.test('commands after the end of a message in the same packet are executed', async t => {
   const client = await openClient(t, port)
   const to = `${uuid()}@${account.domain}`
   client.write(

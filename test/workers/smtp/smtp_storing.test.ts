@@ -18,7 +18,7 @@ const world = await openWorld(t, SETTINGS)
 const { port } = await start(t, world)
 const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values).then(result => result.rows)
 
-t.test('what was answered 250 is stored, byte for byte once its line ends are mended', async t => {
+t.test('a message acknowledged with 250 is stored, with repaired line ends', async t => {
   const account = await receiver()
   const client = await openClient(t, port)
   const cases: [sent: string, stored: string][] = [
@@ -43,7 +43,7 @@ t.test('what was answered 250 is stored, byte for byte once its line ends are me
   }
 })
 
-t.test('messages of one moment, short and long, share a commit and a job', async t => {
+t.test('concurrent messages share a commit and a job', async t => {
   const account = await receiver()
   const clients = await Promise.all(Array.from({ length: 20 }, () => openClient(t, port)))
   await query('DELETE FROM graphile_worker._private_jobs')
@@ -61,7 +61,7 @@ t.test('messages of one moment, short and long, share a commit and a job', async
   }
 })
 
-t.test('a message that comes again for the same recipients is stored once, in 7 days', async t => {
+t.test('a message repeated within 7 days for the same recipients is stored once', async t => {
   const account = await receiver()
   const to = [`a@${account.domain}`, `b@${account.domain}`]
   const raw = `Message-ID: <${uuid()}@y.com>\r\n\r\nHello`
@@ -78,7 +78,7 @@ t.test('a message that comes again for the same recipients is stored once, in 7 
   t.strictSame(await query('SELECT count(*)::int FROM blobs WHERE account_id = $1', [account.id]), [{ count: 1 }])
 })
 
-t.test('messages without a Message-ID are all stored, alike as they may be', async t => {
+t.test('messages without a Message-ID are all stored, even if equal', async t => {
   const account = await receiver()
   const to = `alarm@${account.domain}`
   const clients = await Promise.all([openClient(t, port), openClient(t, port)])
@@ -94,7 +94,7 @@ t.test('messages without a Message-ID are all stored, alike as they may be', asy
   t.strictSame(await query('SELECT count(*)::int FROM blobs WHERE account_id = $1', [account.id]), [{ count: 2 }])
 })
 
-t.test('a message for several accounts is stored for each, or for none', async t => {
+t.test('a message for several accounts is stored for all or none', async t => {
   const [one, two] = [await receiver(), await receiver()]
   const to = [`a@${one.domain}`, `b@${two.domain}`, `Ab.C+d@${one.domain.toUpperCase()}`]
   const client = await openClient(t, port)
@@ -111,7 +111,7 @@ t.test('a message for several accounts is stored for each, or for none', async t
   }
 })
 
-t.test('what is received counts, and who is over a quota receives no more', async t => {
+t.test('received messages count for the quota, and beyond it are refused', async t => {
   const account = await receiver()
   const plan = `plan ${uuid()}`
   await query('INSERT INTO plans VALUES ($1, 3, 10)', [plan])
@@ -129,7 +129,7 @@ t.test('what is received counts, and who is over a quota receives no more', asyn
   t.strictSame(await query('SELECT emails FROM usage_hours WHERE account_id = $1', [account.id]), [{ emails: 4 }])
 })
 
-t.test('with S3 every message goes there first', async t => {
+t.test('with S3 every message is stored there first', async t => {
   const s3 = await startS3Server(t)
   const account = await receiver()
   const config = { ...world.config, BLOB_STORE: s3.url }
@@ -145,7 +145,7 @@ t.test('with S3 every message goes there first', async t => {
   }
 })
 
-t.test('a bucket that hangs stops long messages alone, and each is stored or refused', async t => {
+t.test('a bucket that hangs affects only long messages, each stored or refused', async t => {
   const s3 = await startS3Server(t)
   const account = await receiver()
   const config = { ...world.config, BLOB_STORE: s3.url }
@@ -188,7 +188,7 @@ t.test('a bucket that hangs stops long messages alone, and each is stored or ref
   t.same(await query('SELECT store FROM blobs WHERE id = $1', [again.raw_blob_id]), [{ store: 's3' }])
 })
 
-t.test('a long message is refused at once when 40 others wait for a place', async t => {
+t.test('a long message is refused at once when 40 others wait', async t => {
   const s3 = await startS3Server(t)
   const account = await receiver()
   const config = { ...world.config, BLOB_STORE: s3.url }
@@ -208,7 +208,7 @@ t.test('a long message is refused at once when 40 others wait for a place', asyn
   t.same(await query('SELECT count(*)::int FROM received_emails WHERE account_id = $1', [account.id]), [{ count: 60 }])
 })
 
-t.test('while Postgres fails nothing is answered 250 that is not stored, and nothing 5xx', async t => {
+t.test('a failing Postgres gives 451, never 250 without storing or 5xx', async t => {
   const account = await receiver()
   const proxy = await startPgProxy(world.config.DATABASE_URL as string)
   t.teardown(() => proxy.close())
@@ -219,13 +219,13 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
   const to = `a@${account.domain}`
   const long = 'x: y\r\n\r\n'.repeat(80_000)
 
-  await t.test('whose answer got lost', async t => {
+  await t.test('whose reply is lost', async t => {
     const cut = proxy.cutReply('receive_emails')
     t.match(await client.send(to, 'n: 1\r\n\r\n'), /^250 /, 'it is read back')
     await cut
     t.equal((await find(to)).length, 1)
   })
-  await t.test('that had not got it', async t => {
+  await t.test('that did not get the statement', async t => {
     const cut = proxy.cutRequest('receive_emails')
     t.match(await client.send(to, 'n: 2\r\n\r\n'), /^451 4\.3\.0 /)
     await cut
@@ -233,7 +233,7 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
     t.match(await client.send(to, 'n: 2\r\n\r\n'), /^250 /)
     t.equal((await find(to)).length, 2)
   })
-  await t.test('that was still at work on it', async t => {
+  await t.test('that is still executing it', async t => {
     await query(`CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$`)
     await query('CREATE TRIGGER dawdle AFTER INSERT ON received_emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()')
@@ -248,7 +248,7 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
     t.equal((await find(to)).length, before, 'it is not stored later')
     await query('DROP FUNCTION dawdle CASCADE')
   })
-  await t.test('that goes away', async t => {
+  await t.test('that becomes unreachable', async t => {
     for (const raw of ['n: 3\r\n\r\n', long]) {
       await client.begin(to)
       proxy.refuse(true)
@@ -263,7 +263,7 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
     }
     t.equal((await find(to)).length, 4)
   })
-  await t.test('whose connections are all taken', async t => {
+  await t.test('whose connections are all in use', async t => {
     const { pg } = foundation.pool
     await client.begin(to)
     const taken = await Promise.all(Array.from({ length: pg.options.max }, () => pg.connect()))
@@ -283,7 +283,7 @@ t.test('while Postgres fails nothing is answered 250 that is not stored, and not
   })
 })
 
-t.test('a message that is not stored in time is answered 451, and stored once all the same', async t => {
+t.test('a message not stored in time gets 451 and is stored only once', async t => {
   const account = await receiver()
   const { port } = await start(t, world, { store_ms: 800, storing: 1 })
   const client = await openClient(t, port)

@@ -21,7 +21,7 @@ const api = await startApi(t, world, account.key)
 const port = await listenForSubmission(t, world)
 const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values).then(result => result.rows)
 
-t.test('an application that only speaks SMTP sends as by POST /emails', async t => {
+t.test('a message submitted by SMTP is sent like POST /emails', async t => {
   const transport = createTransport({
     host: '127.0.0.1',
     port,
@@ -65,7 +65,7 @@ t.test('an application that only speaks SMTP sends as by POST /emails', async t 
   t.strictSame((await recipientsOf(id)).sort(), ['c@y.com', 'hidden@y.com', 'j@y.com', 'k@y.com'])
 })
 
-t.test('a message goes to its envelope, whoever its header shows', async t => {
+t.test('a message goes to its envelope recipients, whatever its header says', async t => {
   const client = await logIn(t, account.key, port)
   const raw = `From: a@${account.domain}\r\nTo: One@y.com, two@y.com\r\nSubject: x\r\n\r\nHello`
   for (const to of ['one@y.com', 'two@y.com']) {
@@ -77,7 +77,7 @@ t.test('a message goes to its envelope, whoever its header shows', async t => {
   }
 })
 
-t.test('who stands in the envelope alone is shown to nobody', async t => {
+t.test('recipients only in the envelope are shown to nobody', async t => {
   const listener = await newListener(world)
   const { request } = await startApi(t, world, listener.key)
   const inbox = await startInbox(t)
@@ -118,7 +118,7 @@ t.test('who stands in the envelope alone is shown to nobody', async t => {
   t.equal(found.body.data.length, 2 * cases.length)
 })
 
-t.test('a message has as many recipients as the listener takes, wherever its header shows them', async t => {
+t.test('a message may have 100 envelope recipients, and more in its header', async t => {
   const client = await logIn(t, account.key, port)
   const envelope = Array.from({ length: 100 }, (_, i) => `r${i}@y.com`)
   const others = Array.from({ length: 100 }, (_, i) => `o${i}@y.com`)
@@ -132,7 +132,7 @@ t.test('a message has as many recipients as the listener takes, wherever its hea
   t.match(await client.command('RCPT TO:<more@y.com>'), /^452 4\.5\.3 /)
 })
 
-t.test('no message is refused for a header that is merely unusual', async t => {
+t.test('unusual headers are not a reason for refusal', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const client = await logIn(t, account.key, port)
@@ -158,13 +158,13 @@ t.test('no message is refused for a header that is merely unusual', async t => {
   const lines = head.replaceAll('\r\n ', ' ').split('\r\n')
   const own = /^(?:DKIM-Signature|From|Date|Message-ID|MIME-Version|Content-[\w-]+):/
   const sent = lines.filter(line => !own.test(line))
-  // The order of fields of different names means nothing, and is not kept.
+  // The order of fields with different names has no meaning and is not kept.
   t.strictSame(byName(sent), byName(['To: b@y.com', 'Subject: one two', ...custom]))
   const [{ headers }] = await query('SELECT headers FROM email_contents WHERE email_id = $1', [id])
   t.match(headers, { X_Foo: '1', Comments: 'first\nsecond', 'X-Tag': 'one\ntwo' })
 })
 
-t.test('the same message twice is accepted once, when it has a Message-ID', async t => {
+t.test('a repeated message with a Message-ID is accepted once', async t => {
   const client = await logIn(t, account.key, port)
   const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nMessage-ID: <${uuid()}@y.com>\r\n\r\nHello`
   const first = acceptedId(await client.send('b@y.com', raw))
@@ -172,7 +172,7 @@ t.test('the same message twice is accepted once, when it has a Message-ID', asyn
   t.not(acceptedId(await client.send('c@y.com', raw)), first)
 })
 
-t.test('what the API would refuse is refused, by its name', async t => {
+t.test('errors of the API are returned in the SMTP reply', async t => {
   const other = await newAccount(world)
   const client = await logIn(t, account.key, port)
   const from = (address: string, more = '') => `From: ${address}\r\nTo: b@y.com\r\nSubject: x\r\n${more}\r\nHello`
@@ -200,7 +200,7 @@ t.test('what the API would refuse is refused, by its name', async t => {
   t.match(await quota.send('b@y.com', from(`a@${other.domain}`)), /^452 4\.7\.1 daily_quota_exceeded: /)
 })
 
-t.test('a key for one domain sends from that one', async t => {
+t.test('a key limited to a domain sends only from it', async t => {
   const domain = { account_id: account.id, id: uuid(), name: `${uuid().slice(-12)}.com`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, domain)
   const permission = 'sending_access' as const
@@ -211,7 +211,7 @@ t.test('a key for one domain sends from that one', async t => {
   t.match(await client.send('b@y.com', raw(account.domain)), /^554 5\.6\.0 validation_error: This API key may not send/)
 })
 
-t.test('a key is taken by TLS only, and guesses are cut off', async t => {
+t.test('a key is accepted only over TLS, and guessing is limited', async t => {
   const clear = await openClient(t, port)
   t.match(await clear.command(`AUTH PLAIN ${plain(account.key)}`), /^538 /)
   t.match(await clear.command('MAIL FROM:<a@y.com>'), /^530 /)
@@ -237,7 +237,7 @@ t.test('AUTH is offered only after STARTTLS', async t => {
   t.match(await client.command('EHLO client.test'), /^250-AUTH PLAIN LOGIN\r?$/m)
 })
 
-t.test('no line of the log has a key, whatever fails', async t => {
+t.test('no log line contains an API key, whatever fails', async t => {
   const lines: string[] = []
   const log = createLog('trace', { write: line => void lines.push(line) })
   const logged = await listenForSubmission(t, { ...world, log })
@@ -265,7 +265,7 @@ t.test('no line of the log has a key, whatever fails', async t => {
   }
 })
 
-t.test('sends are limited together with those of the API', async t => {
+t.test('the rate limit counts sends by SMTP and the API together', async t => {
   const limited = { ...world, config: { ...world.config, SENDS_PER_MINUTE: 2 } }
   const client = await logIn(t, account.key, await listenForSubmission(t, limited))
   const raw = `From: a@${account.domain}\r\nTo: b@y.com\r\nSubject: x\r\n\r\nHello`
@@ -281,7 +281,7 @@ async function recipientsOf(id: string): Promise<string[]> {
   return (await query('SELECT recipient FROM deliveries WHERE email_id = $1', [id])).map(row => row.recipient)
 }
 
-/** Fields of one name stay as they are. */
+/** Lines sorted by field name, keeping the order of equal names. */
 function byName(lines: string[]): string[] {
   const nameOf = (line: string) => line.slice(0, line.indexOf(':'))
   return lines.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0))

@@ -33,7 +33,7 @@ const messageOf = (fields: string[]) =>
 const submit = (fields: string[], to = 'b@y.com') =>
   client.send(to, messageOf(['To: b@y.com', 'Subject: x', ...fields]))
 
-/** The fields of a submitted message as they arrive, unfolded. */
+/** The header fields of a submitted message as they arrive, unfolded. */
 async function arrivedFields(fields: string[]): Promise<{ id: string; lines: string[] }> {
   const id = acceptedId(await submit(fields))
   const before = inbox.messages.length
@@ -43,7 +43,7 @@ async function arrivedFields(fields: string[]): Promise<{ id: string; lines: str
   return { id, lines: head.replaceAll('\r\n ', ' ').split('\r\n') }
 }
 
-/** As a program of the zone +0200 writes it. */
+/** A date as programs in the timezone +0200 write it. */
 const dateIn = (hours: number) =>
   new Date(Date.now() + hours * 3_600_000 + 7_200_000).toUTCString().replace('GMT', '+0200')
 
@@ -66,7 +66,7 @@ t.test('Message-ID, Date and Sender of a submitted message are kept', async t =>
   t.match(body, { message_id: `<${message_id}>`, headers: { Date: date, Sender: `"Bot, Inc." <bot@${second.name}>` } })
 })
 
-t.test('a submitted message is not tracked, whatever its domain says', async t => {
+t.test('a submitted message is not tracked, even if its domain tracks', async t => {
   const flags = (is_on: boolean) =>
     query('UPDATE domains SET open_tracking = $2, click_tracking = $2 WHERE id = $1', [account.domain_id, is_on])
   await flags(true)
@@ -78,7 +78,7 @@ t.test('a submitted message is not tracked, whatever its domain says', async t =
   t.strictSame(await query(find, [id]), [{ html, tracking: null, renderer: null }])
 })
 
-t.test('a message in a submitted message stays message/rfc822', async t => {
+t.test('a message attached to a submitted message stays message/rfc822', async t => {
   const inner = 'From: a@b.com\r\nSubject: Inner\r\n\r\nHello'
   const raw = `From: ${from}\r\nTo: b@y.com\r\nSubject: x\r\nContent-Type: multipart/mixed; boundary=q\r\n\r\n--q\r\n\r\nSee below\r\n--q\r\nContent-Type: message/rfc822\r\n\r\n${inner}\r\n--q--\r\n`
   const id = acceptedId(await client.send('b@y.com', Buffer.from(raw)))
@@ -91,7 +91,7 @@ t.test('a message in a submitted message stays message/rfc822', async t => {
   t.equal(attached?.trimEnd(), inner)
 })
 
-t.test('a Message-ID or Date that is unsound is made anew', async t => {
+t.test('an invalid Message-ID or Date is replaced', async t => {
   const ids = [
     '',
     '<>',
@@ -136,7 +136,7 @@ t.test('a reply to a kept Message-ID is linked within its account', async t => {
   t.equal(events.length, 1)
 })
 
-t.test('only kept Message-IDs are listed, as long as their emails', async t => {
+t.test('Message-IDs are listed only if kept, and as long as their emails', async t => {
   const countOf = async (id: string) => (await query('SELECT FROM kept_message_ids WHERE email_id = $1', [id])).length
   const raw = [`Message-ID: <${uuid()}@y.com>`]
   const kept = acceptedId(await submit(raw))
@@ -166,7 +166,7 @@ t.test('a Sender whose domain may not send is refused', async t => {
   t.match(await limited.send('b@y.com', own(`bot@${account.domain}`)), /^250 /)
 })
 
-t.test('a Sender that is the author is left out', async t => {
+t.test('a Sender equal to the author is omitted', async t => {
   for (const sender of [`Ann <${from.toUpperCase()}>`, '', 'nobody']) {
     const { lines } = await arrivedFields([`Sender: ${sender}`])
     t.notOk(
@@ -176,7 +176,7 @@ t.test('a Sender that is the author is left out', async t => {
   }
 })
 
-t.test('of two authors none is dropped in silence', async t => {
+t.test('a message with two authors is refused', async t => {
   const several = /^554 5\.6\.0 invalid_from_address: From names 2 authors/
   t.match(await submit([`From: ${from}, Bob <bob@${second.name}>`]), several)
   t.match(await submit([`From: team: ${from}, bob@${account.domain};`]), several)
@@ -184,7 +184,7 @@ t.test('of two authors none is dropped in silence', async t => {
   t.match(await submit([`From: ${from}, Ann <${from.toUpperCase()}>`]), /^250 /)
 })
 
-t.test('an image that the HTML shows is inline, whatever its disposition', async t => {
+t.test('an image that the HTML refers to is inline, whatever its disposition', async t => {
   const image = (id: string, ...fields: string[]) =>
     ['--b', 'Content-Type: image/png', `Content-ID: <${id}>`, ...fields, '', id].join('\r\n')
   const html = '<img src="cid:none@x"><img src=\'CID:as%2Ffile@x\'><img src="cid:100%@x">'

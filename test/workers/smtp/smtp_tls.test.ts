@@ -14,7 +14,7 @@ import { startSmtp } from '#workers/smtp.ts'
 const directory = await mkdtemp(join(tmpdir(), 'mailbrook-tls-'))
 t.teardown(() => rm(directory, { recursive: true }))
 const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') }
-// Files that are watched already are looked at as often as then.
+// A file watched twice is polled at the interval of the first watcher, so the test of reloading has its own files.
 const watched = { cert: join(directory, 'watched.crt'), key: join(directory, 'watched.key') }
 const write = async ({ cert, key }: { cert: string; key: string }, to = files) => {
   await writeFile(to.cert, cert)
@@ -34,7 +34,7 @@ await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [
 const { port, stop } = await startSmtp(world)
 t.teardown(stop)
 
-t.test('mail comes by TLS, with the certificate of the operator', async t => {
+t.test('STARTTLS uses the certificate of the operator', async t => {
   const client = await openClient(t, port)
   t.match(client.heard, /^250.STARTTLS\r$/m)
   t.match(await client.command('STARTTLS'), /^220 /)
@@ -47,7 +47,7 @@ t.test('mail comes by TLS, with the certificate of the operator', async t => {
   shows(t, rows, [{ client: { helo: 'again.test', tls: 'TLSv1.3' } }])
 })
 
-t.test('what was said in clear after STARTTLS is never heard', async t => {
+t.test('plain text after STARTTLS is discarded (command injection)', async t => {
   const injected = `EHLO evil\r\nMAIL FROM:<evil@y.com>\r\nRCPT TO:<evil@${account.domain}>\r\n`
   for (const more of [injected, injected.repeat(60), 'MAIL FR']) {
     const client = await openClient(t, port)
@@ -61,7 +61,7 @@ t.test('what was said in clear after STARTTLS is never heard', async t => {
   }
 })
 
-t.test('the certificate is read again when it changes, and kept while its files do not fit', async t => {
+t.test('a changed certificate is reloaded, and kept while its files do not match', async t => {
   const changes: string[] = []
   const failures: unknown[] = []
   const watch = watchCertificate(
@@ -80,7 +80,7 @@ t.test('the certificate is read again when it changes, and kept while its files 
   t.equal(changes[0], certificates.two.cert)
 })
 
-t.test('a certificate that cannot be used keeps the process from starting', async t => {
+t.test('an invalid certificate prevents the start', async t => {
   await write({ ...certificates.one, key: certificates.two.key })
   await t.rejects(startSmtp(world), { message: /^SMTP_TLS_CERT and SMTP_TLS_KEY .+ cannot be used/ })
   await rm(files.key)

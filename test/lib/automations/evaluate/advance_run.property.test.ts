@@ -39,7 +39,7 @@ const WAYS: Record<string, TestConnection[2][]> = {
   contact_delete: [],
 }
 
-/** Steps in a row, each reached from the one before it by one of its ways. */
+/** Steps in a row, each reached by one of the outcomes of the step before. */
 const anyGraph = fc
   .array(fc.record({ type: fc.constantFrom(...TYPES), way: fc.nat(1) }), { minLength: 1, maxLength: 30 })
   .map(picked => {
@@ -69,7 +69,7 @@ function answerTo(request: Request, { kind, n }: Choice, id: () => string): Answ
   return { kind: 'done', output: { n } }
 }
 
-t.test('a run ends, whatever its steps are told, and numbers them without a gap', async () => {
+t.test('a run ends whatever its steps return, and numbers its steps without gaps', async () => {
   fc.assert(
     fc.property(anyGraph, fc.array(anyAnswer, { minLength: 1 }), (graph, choices) => {
       let state = START
@@ -99,10 +99,10 @@ t.test('a run ends, whatever its steps are told, and numbers them without a gap'
           const isUnique = new Set(consumed).size === consumed.length
           return isInOrder && areOver && areOnce && !hasWaited && isUnique && advanced.due === null
         }
-        // A run is woken by anything, and however late.
+        // A run may be woken by anything, and late.
         now = new Date(Math.max(now.getTime() + 1, (advanced.due?.getTime() ?? 0) - (set % 3 === 0 ? 1 : 0)))
       }
-      // A contact that is always busy, and an event log without end, are never done with.
+      // A run may stay open only if its contact is always busy or the event log is endless.
       return choices.every(({ kind }) => kind === 1 || kind === 9)
     }),
     { numRuns: 200 },

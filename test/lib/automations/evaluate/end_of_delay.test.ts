@@ -5,38 +5,38 @@ import { endOfDelay } from '#lib/automations/evaluate/end_of_delay.ts'
 const end = (until: { time: string; days?: string[]; timezone: string }, now: string, timezone: string | null = null) =>
   endOfDelay({ until } as Parameters<typeof endOfDelay>[0], new Date(now), timezone).toISOString()
 
-t.test('a duration is added', async t => {
+t.test('endOfDelay adds a duration', async t => {
   const now = new Date('2026-02-27T10:00:00Z')
   t.equal(endOfDelay({ duration: '1 day 12 hours' }, now, null).toISOString(), '2026-02-28T22:00:00.000Z')
 })
 
-t.test('a time of day is the next one in its timezone', async t => {
+t.test('endOfDelay finds the next time of day in the timezone', async t => {
   t.equal(end({ time: '09:00', timezone: 'UTC' }, '2026-01-05T08:59:59Z'), '2026-01-05T09:00:00.000Z')
   t.equal(end({ time: '09:00', timezone: 'UTC' }, '2026-01-05T09:00:00Z'), '2026-01-06T09:00:00.000Z')
   t.equal(end({ time: '09:00', timezone: 'America/New_York' }, '2026-01-05T09:00:00Z'), '2026-01-05T14:00:00.000Z')
   t.equal(end({ time: '09:00', timezone: 'contact' }, '2026-01-05T09:00:00Z', 'Asia/Tokyo'), '2026-01-06T00:00:00.000Z')
 })
 
-t.test('days that do not count are passed over', async t => {
+t.test('endOfDelay skips days that are not listed', async t => {
   const until = { time: '09:00', days: ['monday'], timezone: 'UTC' }
   t.equal(end(until, '2026-01-05T08:00:00Z'), '2026-01-05T09:00:00.000Z', 'a Monday')
   t.equal(end(until, '2026-01-05T10:00:00Z'), '2026-01-12T09:00:00.000Z')
 })
 
-t.test('a change of the clocks moves a time after the gap, and takes the first of two', async t => {
+t.test('endOfDelay moves a time in a DST gap after it, and uses the first of two', async t => {
   const berlin = (time: string, now: string) => end({ time, timezone: 'Europe/Berlin' }, now)
   t.equal(berlin('02:30', '2026-03-28T12:00:00Z'), '2026-03-29T01:30:00.000Z', '03:30 in summer time')
   t.equal(berlin('02:30', '2026-10-24T12:00:00Z'), '2026-10-25T00:30:00.000Z', 'still in summer time')
 })
 
-t.test('a timezone that is none fails', async t => {
+t.test('endOfDelay throws for a missing or unknown timezone', async t => {
   const until = { time: '09:00', timezone: 'contact' }
   const of = (timezone: string | null) => () => end(until, '2026-01-05T09:00:00Z', timezone)
   t.throws(of(null), /The contact has no `timezone`/)
   t.throws(of('FOO5'), /"FOO5" is not a time zone/)
 })
 
-t.test('a delay ends later than it begins, at the time of day that it names', async () => {
+t.test('endOfDelay returns a later time, at the given time of day', async () => {
   const zones = Intl.supportedValuesOf('timeZone')
   const moments = fc.date({ min: new Date('2020-01-01'), max: new Date('2030-01-01'), noInvalidDate: true })
   fc.assert(

@@ -82,7 +82,7 @@ for (const [field, operator, value] of FALSE) {
   )
 }
 
-t.test('groups hold if all or one of their rules hold', async t => {
+t.test('an and-group needs all of its rules, an or-group one', async t => {
   const [yes, no] = [rule('event.total', 'eq', 10), rule('event.total', 'eq', 11)]
   t.ok(matches({ type: 'and', rules: [yes, { type: 'or', rules: [no, yes] }] }, facts))
   t.notOk(matches({ type: 'and', rules: [yes, no] }, facts))

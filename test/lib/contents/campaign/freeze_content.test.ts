@@ -11,7 +11,7 @@ const ANN = { email: 'ann@y.com', first_name: 'Ann', last_name: null, properties
 
 type Additions = { preview_text?: string; postal_address?: string }
 
-/** The message of a recipient. */
+/** The message as one recipient gets it. */
 function make(source: Partial<Source>, additions: Additions = {}, contact: object = {}): Source {
   const frozen = freezeContent({ html: null, text: null, ...source }, { ...NONE, ...additions })
   const keys = listContentKeys(frozen.html, frozen.text)
@@ -23,7 +23,7 @@ function make(source: Partial<Source>, additions: Additions = {}, contact: objec
 }
 const NONE = { preview_text: null, postal_address: null }
 
-t.test('a content without a link to unsubscribe gets a footer in both parts', async t => {
+t.test('content without an unsubscribe link gets a footer in html and text', async t => {
   const { html, text } = make(
     { html: '<html><body><p>Hi</p></body></html>', text: 'Hi\n' },
     { postal_address: 'A & B\n{{x}} St 1' },
@@ -39,7 +39,7 @@ t.test('a content without a link to unsubscribe gets a footer in both parts', as
   t.equal(make({ html: '<p>Hi', text: '' }).text, null)
 })
 
-t.test('a content with a link of its own in either part gets no footer', async t => {
+t.test('content with an unsubscribe link in either part gets no footer', async t => {
   const own = [
     { html: '<a href="{{unsubscribe_url}}">x</a>', text: 'y' },
     { html: '<p>x</p>', text: '{{{RESEND_UNSUBSCRIBE_URL}}}' },
@@ -49,7 +49,7 @@ t.test('a content with a link of its own in either part gets no footer', async t
   t.not(freezeContent(mention, NONE).html, mention.html, 'its name alone is no link')
 })
 
-t.test('a preview text is the first of the body, hidden, and none of the text part', async t => {
+t.test('the preview text is hidden at the start of the body, and not in the text part', async t => {
   const preview_text = 'Hi {{first_name|"you"}} & <all>'
   const heads = [
     ['<!doctype html><html><head><title>x</title></head><BODY class="a>b">', '<p>Body {{unsubscribe_url}}'],
@@ -69,7 +69,7 @@ t.test('a preview text is the first of the body, hidden, and none of the text pa
   )
 })
 
-t.test('values come in the order of the contract', async t => {
+t.test('values are looked up in the documented order', async t => {
   const of = (text: string, contact: object = {}) =>
     make({ text: `${text}{{unsubscribe_url}}` }, {}, contact).text?.slice(0, -LINKS.unsubscribe_url.length)
   const contact = {
@@ -93,7 +93,7 @@ t.test('values come in the order of the contract', async t => {
   t.equal(of('{{first_name}} {{first_name|you}}', { first_name: null }), ' you')
 })
 
-t.test('a fallback of a placeholder beats that of a property, also where others have none', async t => {
+t.test('the fallback of a placeholder beats that of a property, per placeholder', async t => {
   const contact = { property_fallbacks: { town: '{"Rome"}' } }
   const source = {
     html: '<p>{{town}} {{{town}}} {{town|Bonn}} {{contact.properties.town}}',
@@ -106,7 +106,7 @@ t.test('a fallback of a placeholder beats that of a property, also where others 
   t.strictSame(paris, { html: '<p>Paris Paris Paris Paris', text: 'Paris https://a.b/u/x' })
 })
 
-t.test('the values of a recipient are those that its content names, and no others', async t => {
+t.test('recipientLookup has only the values that the content uses', async t => {
   const keys = listContentKeys('{{first_name}} {{plan|x}} {{{plan}}} {{UNSUBSCRIBE_URL}}', null, '{{town|y}}')
   t.strictSame(keys, [
     { key: 'first_name', has_fallback: false },
@@ -117,7 +117,7 @@ t.test('the values of a recipient are those that its content names, and no other
   t.strictSame(recipientValues(keys, lookup), { first_name: 'Ann', plan: '5' })
 })
 
-t.test('the tracked links of a content are listed with their numbers', async t => {
+t.test('listTrackedLinks numbers the tracked links of a content', async t => {
   const html =
     '<a href="https://a.b/?x&amp;y"><a href="mailto:x"><a href="https://a.b/{{ id }}?q"><a href="https://a.b/?x&amp;y">'
   const { html: part } = compileContent({ html, text: null }, { ...FILLING, tracking: { opens: true, clicks: true } })
@@ -128,7 +128,7 @@ t.test('the tracked links of a content are listed with their numbers', async t =
   ])
 })
 
-t.test('a link whose scheme is a value is refused', async t => {
+t.test('a link whose scheme comes from a placeholder is refused', async t => {
   const refuse = (href: string) => refuseVariableSchemes(`<p>{{x}}<a href="https://a.b"><area href="${href}">`)
   for (const href of ['{{url}}', ' {{url|https://a.b}}', '{{s}}://a.b', 'http{{s}}://a.b', '{{{url}}}']) {
     t.throws(() => refuse(href), {
@@ -140,7 +140,7 @@ t.test('a link whose scheme is a value is refused', async t => {
     refuse(href)
 })
 
-t.test('a sender is warned of html that Gmail clips, and of a missing address', async t => {
+t.test('listContentWarnings warns of html that Gmail clips and of a missing postal address', async t => {
   t.strictSame(listContentWarnings({ html: '<p>Hi<p>Street 1', text: null }, 'Street 1'), [])
   t.strictSame(listContentWarnings({ html: `${'é'.repeat(60_000)} Street 1`, text: null }, 'Street 1'), [
     'The html has 118 KB: Gmail hides what is beyond 102 KB.',

@@ -14,11 +14,11 @@ const world = await openDirect(t)
 const { zone, hosts, send } = world
 publishMx(zone, 'to.com', 72)
 
-/** What a server does at a line (`` is the connection); undefined: what pleases. */
+/** The reply of a server to a line (`` is the connection); undefined: the usual reply, null: none. */
 type Script = (line: string, socket: Socket) => string | null | undefined
 const PLEASING: Record<string, string> = { '': '220 hi', DATA: '354 Go', '.': '250 2.0.0 Ok', QUIT: '221 Bye' }
 
-/** Tries the message at a server on 127.0.0.72. */
+/** Tries to send the message to a server on 127.0.0.72. */
 async function trySend(t: Test, script: Script, outgoing = {}) {
   const { lines, close, count } = await startScript(t, script)
   const transport = world.transport()
@@ -29,7 +29,7 @@ async function trySend(t: Test, script: Script, outgoing = {}) {
   return { first, next, lines, connections: count() }
 }
 
-t.test('a server that resets the connection, wherever, is one that was not there', async t => {
+t.test('a server that resets the connection counts as unreachable, at any command', async t => {
   for (const at of ['', 'EHLO', 'MAIL', 'RCPT', 'DATA']) {
     const { first } = await trySend(t, (line, socket) => {
       if (!begins(line, at)) return undefined
@@ -40,7 +40,7 @@ t.test('a server that resets the connection, wherever, is one that was not there
   }
 })
 
-t.test('of a line without end, or an answer without end, no more than a megabyte is kept', async t => {
+t.test('at most a megabyte is read of endless lines and replies', async t => {
   for (const at of ['', 'EHLO', 'MAIL', 'RCPT', 'DATA', '.']) {
     for (const text of ['2'.repeat(1 << 16), '250-more\r\n'.repeat(6_000)]) {
       let written = 0
@@ -60,7 +60,7 @@ t.test('of a line without end, or an answer without end, no more than a megabyte
   }
 })
 
-t.test('what is larger than the server says it takes is not sent', async t => {
+t.test('a message larger than the SIZE of the server is not sent', async t => {
   const large = { message: { bytes: Buffer.from(`Subject: x\r\n\r\n${'x'.repeat(2_000)}\r\n`) } }
   const { first, next, lines } = await trySend(
     t,
@@ -75,7 +75,7 @@ t.test('what is larger than the server says it takes is not sent', async t => {
   )
 })
 
-t.test('a server that closes after each message gets each, without an attempt lost', async t => {
+t.test('a server that closes after each message gets each one without a retry', async t => {
   for (const last of ['250 2.0.0 Ok', '250 2.0.0 Ok\r\n421 4.4.2 Enough']) {
     const { first, next, connections } = await trySend(t, (line, socket) => {
       if (line !== '.') return undefined
@@ -87,7 +87,7 @@ t.test('a server that closes after each message gets each, without an attempt lo
   }
 })
 
-t.test('a server without EHLO, or with a busy one, is spoken to with HELO, which is no TLS', async t => {
+t.test('HELO is used without TLS when the server refuses EHLO', async t => {
   for (const reply of ['502 5.5.1 What?', '554 No', '451 4.3.0 Not now']) {
     const { first, lines } = await trySend(t, line => (begins(line, 'EHLO') ? reply : undefined))
     shows(t, first, { outcome: 'delivered' }, reply)
@@ -97,7 +97,7 @@ t.test('a server without EHLO, or with a busy one, is spoken to with HELO, which
   }
 })
 
-t.test('TLS that is too old is none', async t => {
+t.test('outdated TLS counts as no TLS', async t => {
   publishMx(zone, 'old.com', 73)
   const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
   const inbox = await startInbox(t, {
@@ -116,7 +116,7 @@ t.test('TLS that is too old is none', async t => {
   t.equal(inbox.messages.length, 1)
 })
 
-t.test('names in other scripts and behind an alias are found as DNS has them', async t => {
+t.test('MX hosts with international names and CNAMEs are found', async t => {
   await hosts.start(74)
   zone['xn--bcher-kva.com'] = { MX: ['10 xn--mx-xka.xn--bcher-kva.com'] }
   zone['xn--mx-xka.xn--bcher-kva.com'] = { CNAME: ['real.to.com'] }
@@ -124,7 +124,7 @@ t.test('names in other scripts and behind an alias are found as DNS has them', a
   shows(t, await send(world.transport(), 'ann@xn--bcher-kva.com'), { outcome: 'delivered' })
 })
 
-t.test('a host that has only IPv6 is reached there', { skip: !HAS_IPV6 }, async t => {
+t.test('a host with only an IPv6 address is reached', { skip: !HAS_IPV6 }, async t => {
   zone['six.com'] = { MX: ['10 mx.six.com'] }
   zone['mx.six.com'] = { AAAA: ['::1'] }
   const before = hosts.heard()

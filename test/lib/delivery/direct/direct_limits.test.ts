@@ -15,7 +15,7 @@ publishMx(zone, 'other.com', 65)
 const provider = await hosts.start(64)
 const other = await hosts.start(65)
 
-t.test('connections are kept for the next message to the host, of whatever domain, 100 each', async t => {
+t.test('a connection is reused for all domains of its host, for 100 messages', async t => {
   const transport = world.transport()
   for (const n of many(110))
     shows(t, await send(transport, `ok@${n % 2 ? 'one' : 'two'}.com`), { outcome: 'delivered' })
@@ -24,7 +24,7 @@ t.test('connections are kept for the next message to the host, of whatever domai
   t.equal(other.connections, 1)
 })
 
-t.test('those that wait make room for others', async t => {
+t.test('an idle connection is closed to make room for another host', async t => {
   const transport = world.transport({ connections: 2 })
   const before = provider.connections
   await Promise.all(many(2).map(() => send(transport, 'ok@one.com')))
@@ -34,7 +34,7 @@ t.test('those that wait make room for others', async t => {
   t.equal(provider.connections, before + 3, 'one of them was closed')
 })
 
-t.test('domains of one provider share its lane', async t => {
+t.test('domains with the same provider share a lane', async t => {
   const transport = world.transport()
   const lanes = await Promise.all(['one.com', 'two.com', 'other.com', 'none.com'].map(name => transport.route?.(name)))
   t.strictSame(lanes, [
@@ -48,7 +48,7 @@ t.test('domains of one provider share its lane', async t => {
   t.match(transport.share?.('provider.com'), { slots: 5, isProven: true }, 'an answer, if not the one we like')
 })
 
-t.test('a provider that asks us to slow down is left alone, and the message uses up no attempt', async t => {
+t.test('a provider that asks to slow down gets a pause, and the message loses no attempt', async t => {
   for (const local of ['421', 'reply-450-4.7.0', 'data-421', 'data-452-4.3.2']) {
     const transport = world.transport()
     shows(t, await send(transport, `${local}@one.com`), { outcome: 'deferred' }, local)
@@ -63,7 +63,7 @@ t.test('a provider that asks us to slow down is left alone, and the message uses
   t.match(world.lines.join(''), /a provider asked us to slow down/)
 })
 
-t.test('greylisting and a busy mailbox are patient with everybody else', async t => {
+t.test('greylisting and a busy mailbox slow down no other recipient', async t => {
   const transport = world.transport()
   for (const local of ['grey-1', 'tmp-451', 'reply-450-4.2.1']) {
     shows(t, await send(transport, `${local}@one.com`), { outcome: 'deferred' })
@@ -72,7 +72,7 @@ t.test('greylisting and a busy mailbox are patient with everybody else', async t
   shows(t, await send(transport, 'grey-1@one.com'), { outcome: 'delivered' })
 })
 
-t.test('a rate counts for all domains of a provider', async t => {
+t.test('the rate limit counts all domains of a provider', async t => {
   const transport = world.transport({ limits: { connections: 20, per_minute: 12 } })
   const outcomes = []
   for (const name of ['one', 'two', 'one', 'two']) outcomes.push(await send(transport, `ok@${name}.com`))
@@ -84,7 +84,7 @@ t.test('a rate counts for all domains of a provider', async t => {
   shows(t, await send(transport, 'ok@other.com'), { outcome: 'delivered' })
 })
 
-t.test('what is under way is given back when it stops, also when DNS is silent', async t => {
+t.test('abort releases messages in progress, even when DNS is silent', async t => {
   zone['silent.com'] = 'silent'
   publishMx(zone, 'tarpit.com', 71)
   await hosts.start(71, { greeting: 'dribble' })
@@ -102,7 +102,7 @@ t.test('what is under way is given back when it stops, also when DNS is silent',
   shows(t, await hanging, { outcome: 'in_doubt' })
 })
 
-t.test('tells when nobody can be reached', async t => {
+t.test('an error is logged when no server can be reached', async t => {
   const transport = world.transport()
   for (const n of many(5)) {
     publishMx(zone, `gone${n}.com`, 79)

@@ -7,7 +7,7 @@ import { shows } from '#test/support/shows.ts'
 import { openDirect } from '#test/support/smtp/direct.ts'
 import { standStill } from '#test/support/stand_still.ts'
 
-/** Of the servers here 64 and 65 take mail, 71 never gets to the end of its greeting, and nothing listens on 70. */
+/** The servers at 64 and 65 accept mail, 71 never finishes its greeting, and nothing listens on 70. */
 const A = { first: '127.0.0.64', second: '127.0.0.65', gone: '127.0.0.70', tarpit: '127.0.0.71' }
 const FORBIDDEN = '127.0.0.66'
 
@@ -17,7 +17,7 @@ const first = await hosts.start(64)
 const second = await hosts.start(65)
 const tarpit = await hosts.start(71, { greeting: 'dribble' })
 
-/** How mail for a domain of these records ends, and with how many messages at the first and the second server. */
+/** Returns the outcome of mail for a domain with these records, and how many messages the first and second server got. */
 async function tryZone(records: Zone, options = {}) {
   for (const name of Object.keys(zone)) delete zone[name]
   Object.assign(zone, records)
@@ -33,7 +33,7 @@ const hostsAt = (...addresses: string[]) => ({
   ...Object.fromEntries(addresses.map((address, n) => [`mx${n}.to.com`, { A: [address] }])),
 })
 
-t.test('the host that is preferred gets it, whatever order DNS has', async t => {
+t.test('mail goes to the MX with the lowest preference, in whatever order DNS lists them', async t => {
   const { outcome, taken } = await tryZone({
     'to.com': { MX: ['20 mx2.to.com', '10 mx1.to.com'] },
     'mx1.to.com': { A: [A.first] },
@@ -43,7 +43,7 @@ t.test('the host that is preferred gets it, whatever order DNS has', async t => 
   t.strictSame(taken, [1, 0])
 })
 
-t.test('hosts of equal preference share the mail', async t => {
+t.test('MX hosts of equal preference share the mail', async t => {
   const { transport } = await tryZone({
     'to.com': { MX: ['10 mx1.to.com', '10 mx2.to.com'] },
     'mx1.to.com': { A: [A.first] },
@@ -60,7 +60,7 @@ t.test('hosts of equal preference share the mail', async t => {
   )
 })
 
-t.test('a standstill of this process times out no answer', async t => {
+t.test('a standstill of this process causes no timeouts', async t => {
   for (const begin_ms of [0, 2, 5, 10, 20, 40]) {
     // Longer than the deadlines of DNS (400 ms) and of connections (500 ms), which all run in this process.
     setTimeout(() => standStill(700), begin_ms)
@@ -69,7 +69,7 @@ t.test('a standstill of this process times out no answer', async t => {
   }
 })
 
-t.test('when the first refuses, hangs or has no address the next is tried', async t => {
+t.test('the next MX is tried when the first refuses, hangs or has no address', async t => {
   for (const address of [A.gone, A.tarpit]) {
     shows(t, await tryZone(hostsAt(address, A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
   }
@@ -84,7 +84,7 @@ t.test('when the first refuses, hangs or has no address the next is tried', asyn
   }
 })
 
-t.test('a refusal of the recipient is final, and no reason to try the next host', async t => {
+t.test('a rejected recipient is not tried at the next MX', async t => {
   for (const [local, outcome] of [
     ['perm-550', 'bounced'],
     ['tmp-451', 'deferred'],
@@ -97,7 +97,7 @@ t.test('a refusal of the recipient is final, and no reason to try the next host'
   }
 })
 
-t.test('without a mail server the domain itself is one, if it has an address', async t => {
+t.test('a domain without MX is its own mail server if it has an address', async t => {
   shows(t, await tryZone({ 'to.com': { A: [A.second] } }), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
   const none = { outcome: 'bounced', reply: '550 5.1.2 to.com has no mail server.' }
   t.match(await tryZone({ 'to.com': { TXT: ['x'] } }), { outcome: none })
@@ -109,7 +109,7 @@ t.test('without a mail server the domain itself is one, if it has an address', a
   shows(t, await tryZone(mixed), { taken: [1, 0] }, 'a null MX among others is none')
 })
 
-t.test('what DNS cannot say now it may say later', async t => {
+t.test('a DNS failure defers the email', async t => {
   for (const trouble of ['servfail', 'refused', 'silent'] as const) {
     const { outcome } = await tryZone({ 'to.com': trouble })
     shows(t, outcome, { outcome: 'deferred', reason: /^The mail servers of to\.com could not be looked up: / }, trouble)
@@ -127,7 +127,7 @@ t.test('what DNS cannot say now it may say later', async t => {
   shows(t, await tryZone({ 'to.com': { MX: [`10 ${A.first}`] } }), { outcome: { outcome: 'deferred' }, taken: [0, 0] })
 })
 
-t.test('mail goes to no address that is not public, and to those beside it', async t => {
+t.test('mail does not go to private addresses, but to public ones of the same host', async t => {
   const forbidden = [FORBIDDEN, '10.0.0.1', '169.254.169.254', '168.63.129.16', '0.0.0.0', '100.64.0.1']
   const verdict = { outcome: 'failed', reason: 'The mail servers of to.com are at no address that mail may go to.' }
   for (const address of forbidden) {
@@ -146,7 +146,7 @@ t.test('mail goes to no address that is not public, and to those beside it', asy
   t.equal(hosts.heard(), 0)
 })
 
-t.test('what lists this host sends no mail back to it, nor to what it likes less', async t => {
+t.test('mail does not loop back to this host or to a less preferred one', async t => {
   const options = { isOwn: (address: string) => address === '192.0.2.7' }
   const loops = { outcome: 'failed', reason: 'Mail for to.com loops back: this host is its mail server.' }
   shows(t, await tryZone(hostsAt('192.0.2.7', A.second), options), { outcome: loops, taken: [0, 0] })
@@ -159,7 +159,7 @@ t.test('what lists this host sends no mail back to it, nor to what it likes less
   shows(t, await tryZone(named), { outcome: loops, taken: [0, 0] }, 'by its name in EHLO')
 })
 
-t.test('its addresses are those of its interfaces but loopback, unless the operator allows one', async t => {
+t.test('isOwnAddress covers the interfaces without loopback and without allowed addresses', async t => {
   const own = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])
   const isLoopback = (address: string) => /^127\.|^::1$/.test(address)
   for (const { address } of own) t.equal(isOwnAddress(address, {}), !isLoopback(address), address)
@@ -170,7 +170,7 @@ t.test('its addresses are those of its interfaces but loopback, unless the opera
   }
 })
 
-t.test('of a hundred hosts ten are tried, within the time of one attempt', async t => {
+t.test('at most ten of a hundred hosts are tried, within the time of one attempt', async t => {
   const many = hostsAt(...Array.from({ length: 100 }, () => A.gone))
   shows(t, await tryZone(many), { outcome: { outcome: 'deferred', reason: /mx9\.to\.com\[127\.0\.0\.70\]/ } })
   t.equal(asked.filter(question => question.startsWith('A ')).length, 10)
@@ -181,7 +181,7 @@ t.test('of a hundred hosts ten are tried, within the time of one attempt', async
   t.ok(performance.now() - begin < 3 * 500 + 1_000)
 })
 
-t.test('a host that is never there is left alone, and the next one gets it at once', async t => {
+t.test('a host that never responds is skipped', async t => {
   const { transport } = await tryZone(hostsAt(A.tarpit, A.second), {
     timeouts: { connect: 200, message: 1_000, dot: 500 },
   })
@@ -191,7 +191,7 @@ t.test('a host that is never there is left alone, and the next one gets it at on
   t.equal(tarpit.connections, before, 'without trying the first')
 })
 
-t.test('the host of many domains is looked up once', async t => {
+t.test('the address of a host that serves many domains is looked up once', async t => {
   const { transport } = await tryZone(hostsAt(A.first))
   for (let n = 0; n < 5; n++) zone[`other${n}.com`] = { MX: ['10 mx0.to.com'] }
   for (let n = 0; n < 5; n++) await world.send(transport, `ann@other${n}.com`)

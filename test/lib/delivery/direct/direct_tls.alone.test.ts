@@ -14,7 +14,7 @@ const { served, kept, start } = await startPolicies(t, world)
 const BROKEN_EHLO = '250-sink\r\n250 STARTTLS'
 const POLICY = 'version: STSv1\nmode: enforce\nmax_age: 604800\nmx: mx.secure.acme.com\n'
 
-/** Servers of STARTTLS whose certificate nobody vouches for, and of one that proves names below secure.acme.com. */
+/** Hosts with STARTTLS and a self-signed certificate, and one whose certificate is valid for names below secure.acme.com. */
 const sessions: string[] = []
 const note = (session: { secure: boolean; servername?: unknown }) => {
   sessions.push(session.secure ? `TLS to ${session.servername}` : 'in the clear')
@@ -32,7 +32,7 @@ for (const [domain, n] of Object.entries({ 'none.com': 64, 'plain.com': 70, 'ref
   publishMx(zone, domain, n)
 }
 
-t.test('mail goes over TLS where there is some, whatever its certificate, and in the clear elsewhere', async t => {
+t.test('mail goes over TLS with any certificate, and in plain text if there is no TLS', async t => {
   const transport = world.transport()
   sessions.splice(0)
   shows(t, await send(transport, 'ann@none.com'), { outcome: 'delivered' })
@@ -45,7 +45,7 @@ t.test('mail goes over TLS where there is some, whatever its certificate, and in
   transport.close()
 })
 
-t.test('that TLS of a host is broken is remembered for a while', async t => {
+t.test('a host with broken TLS is remembered for a while', async t => {
   const transport = world.transport()
   const before = broken.connections
   shows(t, await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
@@ -55,7 +55,7 @@ t.test('that TLS of a host is broken is remembered for a while', async t => {
   t.equal(broken.connections, before + 3, 'TLS was tried once')
 })
 
-t.test('enforced, it goes over TLS or not at all', async t => {
+t.test('enforced TLS defers mail rather than sending it in plain text', async t => {
   const transport = world.transport()
   const enforced = { tls: 'enforced' } as const
   sessions.splice(0)
@@ -77,7 +77,7 @@ t.test('enforced, it goes over TLS or not at all', async t => {
   t.strictSame(counts(), [(before[0] ?? 0) + 1, before[1], before[2]])
 })
 
-/** `secure.acme.com` with this policy and these servers. */
+/** Sends to `secure.acme.com` with this MTA-STS policy and these servers. */
 async function trySts(t: Test, policy: string, addresses: Record<string, number>) {
   zone['secure.acme.com'] = { MX: Object.keys(addresses).map((name, n) => `${n} ${name}`) }
   for (const [name, n] of Object.entries(addresses)) zone[name] = { A: [`127.0.0.${n}`] }
@@ -92,7 +92,7 @@ async function trySts(t: Test, policy: string, addresses: Record<string, number>
   return { transport, outcome: await send(transport, 'ann@secure.acme.com') }
 }
 
-t.test('under a policy to enforce, mail goes to its hosts when they prove their names', async t => {
+t.test('MTA-STS enforce: mail goes to hosts of the policy with a valid certificate', async t => {
   const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('mailauth'))
   t.notOk(isLoaded(), 'what reads policies is not loaded before there is one')
   const { outcome } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
@@ -107,7 +107,7 @@ t.test('under a policy to enforce, mail goes to its hosts when they prove their 
   t.strictSame(sessions, ['TLS to other.secure.acme.com'])
 })
 
-t.test('and nowhere else', async t => {
+t.test('MTA-STS enforce: other hosts and invalid certificates are refused', async t => {
   const wrong = await trySts(t, POLICY, { 'mx.elsewhere.com': 65 })
   shows(t, wrong.outcome, { outcome: 'deferred', reason: /MTA-STS policy/ }, 'a host that it does not name')
   const unproven = await trySts(t, POLICY, { 'mx.secure.acme.com': 64 })
@@ -122,7 +122,7 @@ t.test('and nowhere else', async t => {
   t.strictSame(sessions, [])
 })
 
-t.test('a policy that is being tested only tells', async t => {
+t.test('MTA-STS testing: violations are only logged', async t => {
   const testing = POLICY.replace('enforce', 'testing')
   for (const [host, n] of [
     ['mx.elsewhere.com', 65],
@@ -136,7 +136,7 @@ t.test('a policy that is being tested only tells', async t => {
   t.strictSame(world.lines, [])
 })
 
-t.test('a policy is kept until it expires, though its host and DNS are silent or deny it', async t => {
+t.test('an MTA-STS policy holds until it expires, even if its host and DNS fail', async t => {
   const enforced = async (t: Test) => {
     await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
     zone['mx.secure.acme.com'] = { A: ['127.0.0.70'] }
@@ -160,7 +160,7 @@ t.test('a policy is kept until it expires, though its host and DNS are silent or
   shows(t, await again(), { outcome: 'delivered' }, 'once it has expired')
 })
 
-t.test('a policy that never was to be had asks for nothing', async t => {
+t.test('an MTA-STS policy that could never be fetched requires nothing', async t => {
   for (const change of [{ status: 404 }, { type: 'text/html' }, { text: 'mode: enforce' }]) {
     await trySts(t, POLICY, { 'mx.secure.acme.com': 70 })
     kept.clear()
@@ -170,7 +170,7 @@ t.test('a policy that never was to be had asks for nothing', async t => {
   }
 })
 
-t.test('it is fetched once, until its id changes', async t => {
+t.test('an MTA-STS policy is fetched once until its id changes', async t => {
   const { transport } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
   const before = served.requests
   await send(transport, 'ann@secure.acme.com')
@@ -181,7 +181,7 @@ t.test('it is fetched once, until its id changes', async t => {
   t.equal(served.requests, before + 1)
 })
 
-t.test('one that expires at once is not fetched for each message', async t => {
+t.test('an MTA-STS policy with max_age 0 is not fetched for each message', async t => {
   const { transport, outcome } = await trySts(t, POLICY.replace('604800', '0'), { 'mx.secure.acme.com': 65 })
   shows(t, outcome, { outcome: 'delivered' })
   const before = served.requests

@@ -13,7 +13,7 @@ function open(per_minute = 0) {
   return { clock, limits }
 }
 
-t.test('a provider gets four connections, and one more with each answer', t => {
+t.test('a provider starts with four connections and gets one more per reply', t => {
   const { limits } = open()
   t.strictSame(limits.share(NAME), { slots: 4, isProven: false })
   limits.answered(NAME)
@@ -28,7 +28,7 @@ t.test('a provider gets four connections, and one more with each answer', t => {
   t.end()
 })
 
-t.test('who asks us to slow down gets half, after a pause that doubles from 30 s to 30 min', t => {
+t.test('a provider that asks to slow down gets half, after a pause from 30 s to 30 min', t => {
   const { limits, clock } = open()
   for (let i = 0; i < 30; i++) limits.answered(NAME)
   for (const [seconds, slots] of [
@@ -58,7 +58,7 @@ t.test('who asks us to slow down gets half, after a pause that doubles from 30 s
   t.end()
 })
 
-t.test('a rate is kept, and those who wait come back one after the other', t => {
+t.test('the rate limit holds, and delayed messages come back one after the other', t => {
   const { limits, clock } = open(60)
   const sent = () => {
     let count = 0
@@ -87,7 +87,7 @@ t.test('a rate is kept, and those who wait come back one after the other', t => 
   t.end()
 })
 
-t.test('tells who asks for less from who is greylisting or full', t => {
+t.test('requests to slow down are distinguished from greylisting and full mailboxes', t => {
   for (const reply of [
     '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred',
     '421 4.3.2 Closing',
@@ -118,7 +118,7 @@ t.test('tells who asks for less from who is greylisting or full', t => {
   t.end()
 })
 
-t.test('the operator is told when nobody can be reached', t => {
+t.test('OutboundWatch logs an error when no server can be reached', t => {
   const lines: string[] = []
   const clock = { ms: 0 }
   const watch = new OutboundWatch(createLog('info', { write: line => lines.push(line) }), () => clock.ms)
@@ -142,7 +142,7 @@ t.test('the operator is told when nobody can be reached', t => {
   t.end()
 })
 
-t.test('the rate is that of all workers together', t => {
+t.test('the rate limit is shared by all workers', t => {
   const admitted = (workers: number) => {
     const { limits } = open(60)
     limits.shareWith(workers)

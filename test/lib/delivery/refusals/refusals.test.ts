@@ -6,7 +6,7 @@ import { parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
 import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
 import { ALIVE, GONE } from '#test/support/mail/public_replies.ts'
 
-/** As it comes in a delivery status notification, with the status that it names. */
+/** Judges a reply as a delivery status notification quotes it, with the status it contains. */
 function judgeReported(reply: string): string {
   const { code, enhanced, text } = parseReply(reply)
   const diagnostic = `smtp; ${code} ${enhanced ?? ''} ${text}`
@@ -25,7 +25,7 @@ function judgeInSession(reply: string): string {
   return `${verdict.outcome} ${verdict.class}`
 }
 
-t.test('each rule decides the reply that it was made for', async t => {
+t.test('each rule matches its example reply', async t => {
   for (const rule of RULES) {
     const parsed = parseReply(rule.reply)
     const stage = (rule.stages?.at(-1) ?? 'rcpt') as Exclude<Stage, 'connect'>
@@ -33,7 +33,7 @@ t.test('each rule decides the reply that it was made for', async t => {
   }
 })
 
-t.test('words for the recipient decide in other languages, and beside a link', async t => {
+t.test('words about the recipient decide, in other languages and beside a link too', async t => {
   const gone = [
     '550 5.1.1 RCP-P1 http://postmaster.facebook.com/response_codes?ip=192.0.2.54#rcp Recipient address does not exist',
     "550 because the address couldn't be found. Check for typos or unnecessary spaces and try again.",
@@ -48,7 +48,7 @@ t.test('words for the recipient decide in other languages, and beside a link', a
   t.equal(judgeReported(ours), 'failed policy', ours)
 })
 
-t.test('words decide over a code that contradicts them', async t => {
+t.test('words in a reply override a code that contradicts them', async t => {
   const rows: [verdict: string, reply: string][] = [
     [
       'failed transient',
@@ -84,12 +84,12 @@ t.test('words decide over a code that contradicts them', async t => {
   ]
   for (const [verdict, reply] of rows) {
     t.equal(judgeInSession(reply), verdict, reply)
-    // The message as a whole was refused, and not only its recipient.
+    // The server refused the message as a whole, not only this recipient.
     t.equal(judgeReported(reply).replace('failed content', 'failed policy'), verdict, `${reply}, reported`)
   }
 })
 
-t.test('replies that the rules were not made from are understood', async t => {
+t.test('replies that no rule was written for are classified correctly', async t => {
   const wrong = [
     ...GONE.filter(
       reply => judgeInSession(reply) !== 'bounced recipient' || !judgeReported(reply).endsWith(' recipient'),

@@ -9,11 +9,11 @@ import { shows } from '#test/support/shows.ts'
 
 const TIMEOUTS = { connect: 400, message: 600, dot: 400 }
 
-/** What a server answers to a line: nothing when null, what pleases when undefined. */
+/** The reply of a server to a line: null for none, undefined for the usual one. */
 type Script = (line: string, socket: Socket) => string | null | undefined | Promise<string>
 const PLEASING: Record<string, string> = { DATA: '354 Go', '.': '250 2.0.0 Queued' }
 
-t.test('says what SMTP asks for, and doubles dots', async t => {
+t.test('a session sends the commands of SMTP and doubles leading dots', async t => {
   const server = await startScript(t)
   const session = await server.open()
   const outcome = await session.send(outgoing({ message: { bytes: Buffer.from('A: b\r\n\r\n.x\r\n') } }))
@@ -23,7 +23,7 @@ t.test('says what SMTP asks for, and doubles dots', async t => {
   t.strictSame(await session.send(outgoing()), outcome, 'and again on the same connection')
 })
 
-t.test('leaves with QUIT, whether it is answered or not', async t => {
+t.test('quit sends QUIT and closes, even without a reply', async t => {
   for (const answer of ['221 Bye', null]) {
     const server = await startScript(t, line => (line === 'QUIT' ? answer : undefined))
     const session = await server.open({ ...TIMEOUTS, dot: 600_000 })
@@ -34,7 +34,7 @@ t.test('leaves with QUIT, whether it is answered or not', async t => {
   }
 })
 
-t.test('writes no dot without the fence', async t => {
+t.test('a session does not send the final dot when the fence fails', async t => {
   const reason = /^The message was not ended: (the lease was lost|no \? database)$/
   for (const fence of [async () => false, () => Promise.reject(new Error('no \0 database'))]) {
     const server = await startScript(t)
@@ -45,7 +45,7 @@ t.test('writes no dot without the fence', async t => {
   }
 })
 
-t.test('asks for the fence once the server has taken the message', async t => {
+t.test('a session asks for the fence after the server has read the message', async t => {
   const order: string[] = []
   const server = await startScript(t, (line, socket) => {
     if (line !== 'DATA') return undefined
@@ -60,7 +60,7 @@ t.test('asks for the fence once the server has taken the message', async t => {
   t.strictSame(order, ['taken', 'fence'])
 })
 
-t.test('a large message leaves turns to others, however fast the server takes it', async t => {
+t.test('sending a large message leaves turns of the event loop to others', async t => {
   const server = await startScript(t)
   const session = await server.open({ connect: 60_000, message: 60_000, dot: 60_000 })
   const message = Buffer.alloc(4 << 20, `${'x'.repeat(998)}\r\n`)
@@ -74,7 +74,7 @@ t.test('a large message leaves turns to others, however fast the server takes it
   t.ok(turns >= 64, `${turns} turns for 64 slices`)
 })
 
-t.test('a refusal in the middle of the message counts, and its connection is not used again', async t => {
+t.test('a rejection during the message counts, and the connection is not reused', async t => {
   const server = await startScript(t, line => (line === 'Subject: x' ? '552 5.3.4 Big' : undefined))
   const session = await server.open()
   const reason = 'The receiver refused the message for its size.'
@@ -86,7 +86,7 @@ t.test('a refusal in the middle of the message counts, and its connection is not
   t.notOk(server.lines.includes('.') || server.lines.includes('RSET'), 'nor is the rest of the message sent')
 })
 
-t.test('stops at once before the dot, and waits for the reply after it', async t => {
+t.test('abort ends the session at once before the final dot, and after it waits for the reply', async t => {
   for (const [at, outcome] of Object.entries({
     RCPT: 'released',
     DATA: 'released',
@@ -107,7 +107,7 @@ t.test('stops at once before the dot, and waits for the reply after it', async t
   await t.rejects((await startScript(t)).open(TIMEOUTS, AbortSignal.abort()), { message: /: stopped$/ })
 })
 
-t.test('an attempt ends at its deadline, however the server keeps it waiting', async t => {
+t.test('an attempt ends at its deadline, however slowly the server replies', async t => {
   const attempt = async (text: string, at: string) => {
     const server = await startScript(t, (line, socket) => {
       if (!line.startsWith(at)) return undefined
@@ -115,7 +115,7 @@ t.test('an attempt ends at its deadline, however the server keeps it waiting', a
       socket.once('close', () => clearInterval(timer))
       return null
     })
-    // Its wait for a socket is dot and message together: far from each of them, also where timers come late.
+    // The socket timeout is dot and message together: far from either alone, even when timers run late.
     const told = await server.open({ ...TIMEOUTS, dot: 2_000 }).then(
       session => session.send(outgoing()),
       ({ message }: Error) => ({ outcome: 'no connection', reason: message }),
@@ -135,7 +135,7 @@ function outgoing(more: Partial<Outgoing> = {}): Outgoing {
   return { ...ids, message, fence: async () => true, signal: new AbortController().signal, ...more }
 }
 
-/** Answers line by line; in the content only the final dot, and what the script has an answer to. */
+/** Replies line by line; within the content only to the final dot and to lines that the script replies to. */
 async function startScript(t: Test, script: Script = () => undefined) {
   const lines: string[] = []
   const server = createServer(socket => {

@@ -11,7 +11,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 const TIMEOUTS = { connect: 2_000, message: 2_000, dot: 2_000 }
 const never = new AbortController().signal
 
-t.test('keeps connections for the next message, 100 each', async t => {
+t.test('a connection is reused for up to 100 messages', async t => {
   const { sink, transport } = await open(t)
   for (let i = 0; i < 150; i++) shows(t, await send(transport, `ok-${i}`), { outcome: 'delivered' })
   t.match(sink, { messages: 150, connections: 2 })
@@ -20,7 +20,7 @@ t.test('keeps connections for the next message, 100 each', async t => {
   t.match(sink, { messages: 155, connections: 6 })
 })
 
-t.test('a refusal leaves the connection as good as new, and 421 ends it', async t => {
+t.test('a rejection keeps the connection, and 421 closes it', async t => {
   const { sink, transport } = await open(t)
   for (const refused of ['perm-550', 'tmp-451', 'data-554', 'data-451']) {
     t.match(await send(transport, refused), { reply: `${refused.slice(-3)} As you asked` })
@@ -34,7 +34,7 @@ t.test('a refusal leaves the connection as good as new, and 421 ends it', async 
   t.match(sink, { messages: 7, connections: 4 })
 })
 
-t.test('a kept connection that ends before its next message is replaced, once', async t => {
+t.test('a reused connection that replies 421 is replaced once', async t => {
   let connections = 0
   let mails = 0
   const busy = Object.assign(new Error('4.7.0 Enough'), { responseCode: 421 })
@@ -55,7 +55,7 @@ t.test('a kept connection that ends before its next message is replaced, once', 
   shows(t, [connections, mails, inbox.messages.length], [3, 5, 2])
 })
 
-t.test('and so is one that the server just drops', async t => {
+t.test('a reused connection that the server drops is replaced once', async t => {
   let mails = 0
   const server = createServer(socket => {
     socket.write('220 hi\r\n')
@@ -76,7 +76,7 @@ t.test('and so is one that the server just drops', async t => {
   t.equal(mails, 3)
 })
 
-t.test('what was begun on a kept connection is not begun again', async t => {
+t.test('a message begun on a reused connection is not sent again on another', async t => {
   const { sink, transport } = await open(t)
   await send(transport, 'ok')
   shows(t, await send(transport, 'drop-pre-dot'), { outcome: 'deferred' })
@@ -86,7 +86,7 @@ t.test('what was begun on a kept connection is not begun again', async t => {
   t.match(sink, { connections: 2, messages: 2 })
 })
 
-t.test('connections that have nothing to do are closed', async t => {
+t.test('idle connections are closed', async t => {
   let closed = 0
   const inbox = await startInbox(t, { onClose: () => closed++ })
   const transport = createSmtpTransport(relayServer(inbox.url, 'me.test'), TIMEOUTS, 5)
@@ -100,7 +100,7 @@ t.test('connections that have nothing to do are closed', async t => {
   t.equal(closed, 2, 'at once when it closes')
 })
 
-t.test('at the end who waits for a reply to the final dot is in doubt', async t => {
+t.test('closing the transport leaves a message after its final dot in doubt', async t => {
   const { sink, transport } = await open(t)
   const waiting = send(transport, 'hang-post-dot')
   await waitUntil(() => sink.messages > 0, 'the message has arrived')
@@ -108,7 +108,7 @@ t.test('at the end who waits for a reply to the final dot is in doubt', async t 
   shows(t, await waiting, { outcome: 'in_doubt', reason: /closed/ })
 })
 
-t.test('does not knock on and on at a door that does not open', async t => {
+t.test('the transport pauses after five failed connections', async t => {
   const { sink, transport } = await open(t, { greeting: '421 4.3.2 Busy' })
   const reason = `No connection to 127.0.0.1:${sink.port}: Invalid greeting. response=421 4.3.2 Busy: 421 4.3.2 Busy`
   const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true }
@@ -122,7 +122,7 @@ t.test('does not knock on and on at a door that does not open', async t => {
   t.equal(sink.connections, 5)
 })
 
-t.test('reads the URL of a relay', t => {
+t.test('relayServer parses the URL of a relay', t => {
   const read = (url: string) => relayServer(url, 'me.test')
   const plain = { host: 'relay.com', port: 25, secure: false, via: 'relay', helo_name: 'me.test', auth: undefined }
   t.match(read('smtp://relay.com'), { ...plain, require_tls: false, ignore_tls: false })

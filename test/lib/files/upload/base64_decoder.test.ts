@@ -8,7 +8,7 @@ const decoded = (text: string) => {
   return 'fault' in result ? result.fault : result.bytes.toString('latin1')
 }
 
-/** The same text in pieces of so many characters, the lengths used in turn. */
+/** Decodes the text in pieces of these lengths, used in turn. */
 function decodeInPieces(text: string, lengths: number[], limit?: number) {
   const decoder = new Base64Decoder(limit)
   const all = Buffer.from(text)
@@ -22,7 +22,7 @@ function decodeInPieces(text: string, lengths: number[], limit?: number) {
   return 'fault' in end ? end : { ...end, bytes: Buffer.concat([...written, end.bytes]) }
 }
 
-t.test('it decodes the examples of RFC 4648, with their padding and without', async t => {
+t.test('Base64Decoder decodes the examples of RFC 4648, with and without padding', async t => {
   const examples = {
     '': '',
     f: 'Zg==',
@@ -40,11 +40,11 @@ t.test('it decodes the examples of RFC 4648, with their padding and without', as
   }
 })
 
-t.test('it takes the alphabet for URLs as well', async t => {
+t.test('Base64Decoder accepts base64url', async t => {
   t.equal(decoded('-_-_'), decoded('+/+/'))
 })
 
-t.test('it refuses what would arrive damaged, and says why', async t => {
+t.test('Base64Decoder refuses invalid text and says why', async t => {
   for (const [text, fault] of [
     ['Zm9vY', /cut short/],
     ['Z', /cut short/],
@@ -68,7 +68,7 @@ t.test('it refuses what would arrive damaged, and says why', async t => {
   }
 })
 
-t.test('a file may have so many bytes and not one more, and nothing is handed out beyond', async t => {
+t.test('Base64Decoder returns nothing beyond the limit of bytes', async t => {
   const text = Buffer.alloc(1_000).toString('base64')
   t.match(decodeBase64(text, 1_000), { size: 1_000 })
   t.strictSame(decodeBase64(text, 999), { fault: 'must have at most 999 bytes' })
@@ -78,7 +78,7 @@ t.test('a file may have so many bytes and not one more, and nothing is handed ou
   t.equal(decoder.fault, 'must have at most 999 bytes')
 })
 
-t.test('whatever was encoded comes back, however it is wrapped and cut, with its hash', async t => {
+t.test('Base64Decoder decodes any wrapping and cutting, with the hash of the file', async t => {
   const styles = fc.record({
     encoding: fc.constantFrom('base64' as const, 'base64url' as const),
     line: fc.integer({ min: 1, max: 80 }),
@@ -102,7 +102,7 @@ t.test('whatever was encoded comes back, however it is wrapped and cut, with its
   )
 })
 
-t.test('pieces are judged as the whole is, and by nothing but the rules', async t => {
+t.test('Base64Decoder accepts pieces exactly when it accepts the whole', async t => {
   const rules = /^(?:[A-Za-z0-9+/_-]{4})*(?:[A-Za-z0-9+/_-]{2}(?:==)?|[A-Za-z0-9+/_-]{3}=?)?$/
   const character = fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...'ABab09+/') },

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { cut, NOT_JSON, readExtracted, readWhole } from '#test/support/extracted_json.ts'
 
-/** One way to write a value is drawn for each character and gap, so that equal values come in any spelling. */
+/** Draws one of the spellings of a character or gap, so that equal values occur in any spelling. */
 type Draw = (choices: number) => number
 type Member = [key: string, value: Value]
 type Value = null | boolean | number | string | Value[] | { members: Member[] }
@@ -47,7 +47,7 @@ const damage = fc.record({
   put: fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '\n', '\x00', '\x80', '\xc3', '\xff', 'u', '"":'),
 })
 
-t.test('what is extracted is what JSON.parse gives, however the text is written and cut', async t => {
+t.test('extractStrings agrees with JSON.parse, however the text is spelled and cut', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(texts, lengths, async (text, lengths) => {
@@ -59,7 +59,7 @@ t.test('what is extracted is what JSON.parse gives, however the text is written 
   )
 })
 
-t.test('a damaged text is refused exactly when JSON.parse refuses it', async t => {
+t.test('extractStrings refuses damaged text exactly when JSON.parse does', async t => {
   await t.resolves(
     fc.assert(
       fc.asyncProperty(

@@ -16,7 +16,7 @@ async function extract(text: string | Buffer, changes: Partial<ExtractOptions> =
   return { strings, text: String(skeleton.bytes), indexOf: skeleton.indexOf }
 }
 
-t.test('the content of attachments is taken out, and everything else is left as it is', async t => {
+t.test('extractStrings extracts the content of attachments and keeps the rest', async t => {
   const before = '{"content":"a", "attachments" : [ {"filename":"x.txt","content":"'
   const after = '","x":{"content":"b"}}, {"content":null}, ["content","c"], "content" ], "html":"é\\u00e9"} '
   const { strings, text } = await extract(`${before}Zm9v${after}`)
@@ -25,7 +25,7 @@ t.test('the content of attachments is taken out, and everything else is left as 
   t.equal(text.slice(-after.length), after)
 })
 
-t.test('in a batch as well, and what is found there is known again', async t => {
+t.test('extractStrings works for batches, and indexOf finds each placeholder', async t => {
   const { strings, text, indexOf } = await extract(
     '[{"attachments":[{"content":"a"},{"content":""}]},{"attachments":[{"content":"b"}]},[{"attachments":[{"content":"c"}]}]]',
   )
@@ -38,7 +38,7 @@ t.test('in a batch as well, and what is found there is known again', async t => 
   ])
 })
 
-t.test('no text of a client is taken for a placeholder', async t => {
+t.test('text of a client is never mistaken for a placeholder', async t => {
   const first = await extract('{"attachments":[{"content":"a"}]}')
   const [placeholder] = /[0-9a-f-]{36}:0/.exec(first.text) ?? []
   const { text, indexOf } = await extract(`{"subject":"${placeholder}","attachments":[{"content":"${placeholder}"}]}`)
@@ -48,7 +48,7 @@ t.test('no text of a client is taken for a placeholder', async t => {
   for (const value of [null, 0, {}, '', '0', ':0']) t.equal(indexOf(value), null)
 })
 
-t.test('keys count however they are written, and the last of equal ones wins', async t => {
+t.test('escaped keys count, and the last of equal keys wins', async t => {
   const key = String.raw`"\u0063ont\u0065nt"`
   const { strings, text, indexOf } = await extract(
     `{"attachments":[{"content":"a"}],"\\u0061ttachments":[{"content":"b",${key}:"c"},{${key}:"d","content":1}]}`,
@@ -59,11 +59,11 @@ t.test('keys count however they are written, and the last of equal ones wins', a
   t.equal(attachments[1].content, 1)
 })
 
-t.test('a string comes out unescaped, wherever it is cut', async t => {
+t.test('an extracted string is unescaped, wherever it is cut', async t => {
   const written = String.raw`\/\"\\\b\f\n\r\t\u0041\u00e9\u20AC\ud83d\ude00\ud83dx\ude00\ud83d`
   for (const length of [1, 2, 3, 5, 1_000]) {
     const { strings } = await extract(`{"attachments":[{"content":"é€😀${written}"}]}`, {}, length)
-    // Only what is not cut within a character can be put together as text, piece by piece.
+    // Only pieces not cut within a character can be joined as text.
     if (length === 1_000) t.equal(strings[0], `é€😀${JSON.parse(`"${written}"`)}`.toWellFormed())
     const whole = await readExtracted(cut(Buffer.from(`{"attachments":[{"content":"é€😀${written}"}]}`), [length]))
     const content = `é€😀${JSON.parse(`"${written}"`)}`.toWellFormed()
@@ -71,7 +71,7 @@ t.test('a string comes out unescaped, wherever it is cut', async t => {
   }
 })
 
-t.test('of any byte in a string, and any behind a backslash, it says what JSON.parse says', async t => {
+t.test('extractStrings agrees with JSON.parse on every byte in a string and after a backslash', async t => {
   for (let byte = 0; byte < 256; byte++) {
     for (const before of ['', '\\', '\\u', '\\u00e', 'é']) {
       const text = (inside: string) => Buffer.from(`{"attachments":[{"content":"${inside}"}]}`)
@@ -83,7 +83,7 @@ t.test('of any byte in a string, and any behind a backslash, it says what JSON.p
   t.pass('it holds')
 })
 
-t.test('the skeleton and the strings are limited', async t => {
+t.test('the skeleton and the number of strings are limited', async t => {
   const content = 'x'.repeat(100_000)
   shows(t, await extract(`{"attachments":[{"content":"${content}"}]}`), { strings: [content] })
   await t.rejects(extract(`{"attachments":[{"x":"${content}"}]}`), { name: 'TooLargeError' })
@@ -95,7 +95,7 @@ t.test('the skeleton and the strings are limited', async t => {
   await t.rejects(extract(many(11)), { name: 'TooLargeError' })
 })
 
-t.test('nothing more is read while a part is taken, or once it is refused', async t => {
+t.test('extractStrings reads no further while a string is consumed or after a refusal', async t => {
   const text = `{"attachments":[{"content":"${'x'.repeat(1_000)}"}]}`
   let read = 0
   async function* pieces() {
@@ -113,7 +113,7 @@ t.test('nothing more is read while a part is taken, or once it is refused', asyn
   t.equal(read, 3)
 })
 
-t.test('every text is read as JSON.parse reads it: as the whole, as attachments, as content', async t => {
+t.test('every JSON text is read as JSON.parse reads it: as body, attachments and content', async t => {
   for (const { text } of jsonTexts.filter(({ text }) => text.length < 150_000)) {
     for (const [before, after] of [
       ['', ''],
@@ -128,7 +128,7 @@ t.test('every text is read as JSON.parse reads it: as the whole, as attachments,
   t.pass('it holds')
 })
 
-t.test('a text without any content is its own skeleton, however deep or long', async t => {
+t.test('text without content stays unchanged, however deep or long', async t => {
   for (const { text } of jsonTexts) {
     const skeleton = await extract(text, { max_bytes: 5_000_000 }, 4_999)
     if (!Buffer.from(skeleton.text).equals(Buffer.from(String(text)))) t.fail(String(text).slice(0, 60))
@@ -136,7 +136,7 @@ t.test('a text without any content is its own skeleton, however deep or long', a
   t.pass('it holds')
 })
 
-t.test('a body that comes byte by byte is read in the time of any other', async t => {
+t.test('a body that arrives byte by byte is read correctly', async t => {
   const content = 'Zm9v'.repeat(20_000)
   const text = `{"html":"${'<p>'.repeat(20_000)}","attachments":[{"content":"${content}"},${'{"a":[]},'.repeat(7_000)}1]}`
   const skeleton = await readExtracted(cut(Buffer.from(text), [1]))

@@ -11,13 +11,13 @@ import { file, plainMail } from '#test/support/mail/attachments.ts'
 const head = 'From: a@b.com\r\nSubject: Hi\r\n'
 const crlf = (text: string) => text.replace(/\r?\n/g, '\r\n')
 
-/** A message with a file, as it is sent, without a signature. */
+/** A message with a file, unsigned. */
 function compose(content: Buffer | string, content_type: string | null = 'message/rfc822'): Promise<Buffer> {
   const attachment = file(Buffer.from(content), { filename: 'mail.eml', content_type })
   return composeAndSign({ ...plainMail, text: 'See below.', attachments: [attachment] }, [])
 }
 
-/** The attached file as an independent parser finds it, which ends the lines of a message in LF and adds one. */
+/** The attached file as an independent parser reads it, which ends the lines of a message in LF and adds one. */
 async function attachedIn(message: Buffer): Promise<{ type: string; bytes: Buffer }> {
   const { attachments } = await PostalMime.parse(message, { rfc822Attachments: true, forceRfc822Attachments: true })
   t.equal(attachments.length, 1)
@@ -27,7 +27,7 @@ async function attachedIn(message: Buffer): Promise<{ type: string; bytes: Buffe
 
 type Contents = { subject: string | undefined; text: string; html: string; files: unknown[] }
 
-/** The contents of a message by two parsers, which differ in empty lines. */
+/** The contents of a message according to two parsers, which differ in empty lines. */
 async function contentsOf(message: Buffer): Promise<Contents[]> {
   const [one, other] = [await simpleParser(message), await PostalMime.parse(message)]
   const text = (found: string | false | undefined) => (found || '').replace(/[\r\n]+/g, '\n').trim()
@@ -42,7 +42,7 @@ async function contentsOf(message: Buffer): Promise<Contents[]> {
   ]
 }
 
-t.test('a message is attached as message/rfc822 of encoding 7bit', async t => {
+t.test('a message is attached as message/rfc822 with encoding 7bit', async t => {
   const inner = `${head}\r\nHello\r\n.\r\nFrom here \t \r\n\r\nx\r\n`
   const envelope = 'From a@b.com Mon Jan  1 00:00:00 2024\r\n'
   const lf = inner.replaceAll('\r\n', '\n')
@@ -60,7 +60,7 @@ t.test('a message is attached as message/rfc822 of encoding 7bit', async t => {
   t.same(await attachedIn(await compose(inner)), { type: 'message/rfc822', bytes: Buffer.from(`${lf}\n`) })
 })
 
-t.test('bytes that are no legal message stay bytes', async t => {
+t.test('bytes that are not a legal message are attached as plain bytes', async t => {
   const part = (fields: string, content: string) =>
     `${head}Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n${fields}\r\n\r\n${content}\r\n--x--\r\n`
   for (const given of [
@@ -91,7 +91,7 @@ t.test('bytes that are no legal message stay bytes', async t => {
   })
 })
 
-t.test('8-bit leaves of a message are encoded one by one', async t => {
+t.test('each 8-bit part of an attached message is encoded separately', async t => {
   const before = Buffer.from(
     crlf(`${head}MIME-Version: 1.0
 Content-Type: multipart/mixed;
@@ -146,7 +146,7 @@ epilög
   t.equal(bytes.toString(), `${after.toString().replaceAll('\r\n', '\n')}\n`)
 })
 
-t.test('generated messages say the same when they are embedded', async t => {
+t.test('generated messages have the same contents once embedded', async t => {
   const line = fc.oneof(
     { weight: 3, arbitrary: fc.string({ unit: 'grapheme', maxLength: 80 }) },
     { weight: 1, arbitrary: fc.string({ minLength: 990, maxLength: 1_010 }) },
@@ -168,7 +168,7 @@ t.test('generated messages say the same when they are embedded', async t => {
   )
 })
 
-t.test('a long message is attached and signed', async t => {
+t.test('a long message is attached and its signature verifies', async t => {
   const key = { domain: 'example.com', selector: 's', algorithm: 'ed25519-sha256' } as const
   const private_key = generateKeyPairSync('ed25519').privateKey
   const inner = `${head}Content-Type: text/plain; charset=utf-8\r\n\r\n${'Hello  you \t \r\n\r\n'.repeat(40_000)}`

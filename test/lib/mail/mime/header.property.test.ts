@@ -43,7 +43,7 @@ const fields = fc.oneof(
 const bodies = fc.constantFrom('', '\n', 'x', 'Subject: not a field', ' y\n\nz: a', '\0')
 const ends = fc.constantFrom('\r\n', '\n', '\r')
 
-/** Names and values as an independent parser reads them. It does not know CR alone as the end of a line. */
+/** Names and values according to an independent parser, which does not treat CR alone as the end of a line. */
 async function readIndependently(raw: Buffer): Promise<[string, string][]> {
   const { headers } = await PostalMime.parse(
     raw.toString('latin1').includes('\n') ? raw : Buffer.from(raw.map(byte => (byte === 13 ? 10 : byte))),
@@ -81,7 +81,7 @@ const read = (text: string) => {
   return { fields: readHeader(header).map(({ name, value }) => [name, value]), body: body.toString() }
 }
 
-t.test('splitMessage reads on behind lines that are no field', async t => {
+t.test('splitMessage continues after lines that are not fields', async t => {
   const fields = [
     ['from', 'a@x.com'],
     ['to', 'b@y.com c@y.com'],

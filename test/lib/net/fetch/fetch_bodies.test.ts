@@ -16,7 +16,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 
 const MB = 1024 * 1024
 
-/** Writes for ever, as fast as it is read, and counts. */
+/** Writes endlessly, as fast as the client reads, and counts the bytes. */
 function startEndless(t: Test, headers: Record<string, string> = {}): Promise<{ port: number; sent: () => number }> {
   let sent = 0
   const chunk = Buffer.alloc(64 * 1024, 'x')
@@ -32,7 +32,7 @@ function startEndless(t: Test, headers: Record<string, string> = {}): Promise<{ 
   return startServer(t, answer).then(port => ({ port, sent: () => sent }))
 }
 
-t.test('a body of the limit is read, and of one byte more refused', async t => {
+t.test('a body at the limit is read, one byte more is refused', async t => {
   const sizes = { '/': MB, '/more': MB + 1 }
   for (const isDeclared of [true, false]) {
     const port = await startServer(t, ({ url }, response) => {
@@ -45,7 +45,7 @@ t.test('a body of the limit is read, and of one byte more refused', async t => {
   }
 })
 
-t.test('26 MB where 25 may be are refused, said beforehand or not', async t => {
+t.test('a body of 26 MB with a limit of 25 is refused, with or without Content-Length', async t => {
   const chunk = Buffer.alloc(MB)
   for (const headers of [{ 'content-length': String(26 * MB) }, {}]) {
     const port = await startServer(t, async (_, response) => {
@@ -58,21 +58,21 @@ t.test('26 MB where 25 may be are refused, said beforehand or not', async t => {
   }
 })
 
-t.test('an endless body ends at the limit, as an error or cut', async t => {
+t.test('an endless body is an error or is cut at the limit', async t => {
   const { port } = await startEndless(t)
   t.match(await failureOf(readFrom(port)), { reason: 'The URL answered with too much.' })
   const cut = await readFrom(port, { max_bytes: 100_001, excess: 'cut' })
   t.equal(cut.length, 100_001)
 })
 
-t.test('a cut body waits for nothing behind the limit', async t => {
+t.test('a cut body does not wait for data beyond the limit', async t => {
   const port = await startServer(t, (_, response) => {
     response.writeHead(200, { 'content-length': '1000' }).write('x'.repeat(10))
   })
   t.equal(String(await readFrom(port, { max_bytes: 10, excess: 'cut' })), 'x'.repeat(10))
 })
 
-t.test('a reader who waits makes the server wait, so that nothing heaps up', async t => {
+t.test('backpressure stops the server, so that nothing accumulates', async t => {
   const { port, sent } = await startEndless(t)
   const url = `http://${ALLOWED}:${port}/`
   const answer = await fetchSafely({ url, max_bytes: 1000 * MB, deadline_ms: 20_000 }, policyOf([port]))
@@ -84,13 +84,13 @@ t.test('a reader who waits makes the server wait, so that nothing heaps up', asy
       return sent() === before
     }
     await waitUntil(isStanding, 'the server waits')
-    // What the sockets of both sides hold.
+    // The buffers of the sockets on both sides.
     t.ok(sent() < 32 * MB, `${sent()} bytes were sent`)
     break
   }
 })
 
-t.test('a length that is not true is never believed', async t => {
+t.test('a false Content-Length is not trusted', async t => {
   const head = 'HTTP/1.1 200 OK\r\nconnection: close\r\n'
   const short = await failureAt(t, socket => socket.end(`${head}content-length: 100\r\n\r\nshort`))
   t.match(short, { reason: 'The answer of the URL broke off.', is_permanent: false })
@@ -117,7 +117,7 @@ t.test('a length that is not true is never believed', async t => {
   t.match(chunks, { reason: 'The answer of the URL broke off.' })
 })
 
-t.test('compressed content is refused before any of it is read, so a bomb stays packed', async t => {
+t.test('compressed bodies are refused before they are read', async t => {
   const bomb = gzipSync(Buffer.alloc(10 * MB))
   for (const encoding of ['gzip', 'GZIP', 'br', 'deflate', 'zstd', 'identity, gzip', 'x']) {
     const port = await startServer(t, (_, response) =>

@@ -18,7 +18,7 @@ import { ELSEWHERE, HERE, LOCAL_NAMES } from '#test/support/http/hostile_hosts.t
 const LIMITS = { max_bytes: 1000, deadline_ms: 10_000 }
 const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
 
-t.test('no spelling of a forbidden host is connected to, given or redirected to', async t => {
+t.test('forbidden hosts are not connected to in any spelling, given or by redirect', async t => {
   const { port, heard } = await startForbidden(t)
   const redirector = await startRedirector(t)
   const policy = policyOf([port, redirector])
@@ -42,7 +42,7 @@ t.test('no spelling of a forbidden host is connected to, given or redirected to'
   t.equal(heard(), ways.length, 'each was a way in')
 })
 
-t.test('what can be seen from a URL is refused when it is given', async t => {
+t.test('a forbidden URL is refused when it is given, if it shows', async t => {
   const policy = policyOf([80, 443, 8080])
   for (const host of [...HERE, ...ELSEWHERE, ...LOCAL_NAMES]) {
     t.match(
@@ -82,7 +82,7 @@ t.test('what can be seen from a URL is refused when it is given', async t => {
   }
 })
 
-t.test('a port that is not allowed is not connected to', async t => {
+t.test('ports that are not allowed are not connected to', async t => {
   let heard = 0
   const port = await startServer(t, (_, response) => response.end(String(heard++)))
   const url = `http://${ALLOWED}:${port}/`
@@ -90,7 +90,7 @@ t.test('a port that is not allowed is not connected to', async t => {
   t.equal(heard, 0)
 })
 
-t.test('what the operator denies is denied, what he allows is allowed, and denying wins', async t => {
+t.test('FETCH_ALLOW adds networks, FETCH_DENY removes them, and FETCH_DENY wins', async t => {
   const why = (host: string, FETCH_ALLOW: string, FETCH_DENY: string) =>
     whyNotFetchable(`http://${host}/`, fetchPolicy(readConfig({ FETCH_ALLOW, FETCH_DENY })))
   t.ok(why('10.1.2.3', '', ''))
@@ -104,7 +104,7 @@ t.test('what the operator denies is denied, what he allows is allowed, and denyi
   t.ok(why('[::ffff:8.8.8.8]', '8.8.8.8', '8.8.0.0/16'))
 })
 
-t.test('open, closed, forbidden and unknown look the same to the caller', async t => {
+t.test('open, closed, forbidden and unknown ports look the same to the caller', async t => {
   const { port: open } = await startForbidden(t)
   const closed = await startServer(t, () => {})
   const { resolve } = await startNameServer(t, name => (name === 'inside.acme.com' ? [FORBIDDEN] : []))

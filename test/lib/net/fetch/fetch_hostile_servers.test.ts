@@ -7,7 +7,7 @@ import { failureAt, failureOf, policyOf, readFrom, startServer, startTcpServer }
 const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
 const LATE = 'The server did not answer in time.'
 
-t.test('the deadline holds for a server that always says a little more', async t => {
+t.test('the deadline holds for servers that keep sending a little', async t => {
   const drip = (text: string) => (socket: Socket) => {
     const timer = setInterval(() => socket.write(text), 10)
     socket.once('close', () => clearInterval(timer))
@@ -31,15 +31,15 @@ t.test('the deadline holds for a server that always says a little more', async t
   t.match(await failureAt(t, slowBody, { deadline_ms: 1_000 }), isSlow, 'a body')
 })
 
-t.test('the deadline is one for all redirects', async t => {
+t.test('one deadline covers all redirects', async t => {
   const port = await startServer(t, (_, response) => {
     setTimeout(() => response.writeHead(302, { location: '/' }).end(), 20)
   })
   const failure = await failureOf(readFrom(port, { deadline_ms: 300, max_redirects: 1000 }))
-  t.match(failure, { is_permanent: false }) // it may come while a redirect is connected to
+  t.match(failure, { is_permanent: false }) // it may expire while connecting to a redirect
 })
 
-t.test('a server that resolves, accepts or answers no more is unreachable for now', async t => {
+t.test('a server that hangs up, resets or speaks no HTTP is temporarily unreachable', async t => {
   const isGone = { reason: UNREACHABLE, is_permanent: false }
   t.match(await failureAt(t, socket => socket.end()), isGone, 'hangs up')
   t.match(await failureAt(t, socket => socket.resetAndDestroy()), isGone, 'resets')
@@ -57,7 +57,7 @@ t.test('a server that resolves, accepts or answers no more is unreachable for no
   t.match(await failureOf(fetchSafely(named, policyOf([80], { resolve }))), isGone, 'names that nobody answers for')
 })
 
-t.test('headers without end are not read to the end', async t => {
+t.test('endless headers are not read to the end', async t => {
   const isGone = { reason: UNREACHABLE, is_permanent: false }
   const one = await failureAt(t, socket => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`))
   t.match(one, isGone)

@@ -49,7 +49,7 @@ t.test('a name is refused when any of its addresses is forbidden', async t => {
   t.equal(heard() + received, 0)
 })
 
-t.test('a name that resolves to another address each time is connected to where it was looked up', async t => {
+t.test('the connection goes to the address that was checked (DNS rebinding)', async t => {
   let asks = 0
   const { port, heard } = await startForbidden(t)
   const resolve = async () => [asks++ % 2 === 0 ? ALLOWED : FORBIDDEN]
@@ -71,7 +71,7 @@ t.test('a name that resolves to another address each time is connected to where 
   t.equal(heard(), 0)
 })
 
-t.test('each hop of a redirect is looked up once', async t => {
+t.test('each host of a redirect is looked up once', async t => {
   const receiver = await startServer(t, (request, response) => response.end(request.headers.host))
   const redirector = await startRedirector(t)
   const { resolve, asked } = await startNameServer(t, () => [ALLOWED])

@@ -8,7 +8,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 
 const LIMITS = { max_bytes: 100_000, deadline_ms: 20_000 }
 
-t.test('a GET answers status, headers and body', async t => {
+t.test('fetchSafely returns status, headers and body of a GET', async t => {
   const port = await startServer(t, ({ method, url, headers }, response) => {
     response.setHeader('content-type', 'application/json').end(JSON.stringify({ method, url, headers }))
   })
@@ -26,7 +26,7 @@ t.test('a GET answers status, headers and body', async t => {
   })
 })
 
-t.test('a POST carries its headers and body as they are', async t => {
+t.test('fetchSafely sends headers and body of a POST unchanged', async t => {
   const posted: { headers: IncomingMessage['headers']; body: string }[] = []
   const port = await startServer(t, async (request, response) => {
     posted.push({ headers: request.headers, body: String(await buffer(request)) })
@@ -41,7 +41,7 @@ t.test('a POST carries its headers and body as they are', async t => {
   shows(t, posted, [{ headers: { 'webhook-id': 'msg_1', 'user-agent': 'Other', 'content-length': '10' }, body }])
 })
 
-t.test('every status is an answer to fetch, and only 2xx to download', async t => {
+t.test('fetchSafely returns every status, download only 2xx', async t => {
   const port = await startServer(t, (request, response) => {
     response.writeHead(Number(request.url?.slice(1))).end()
   })
@@ -70,7 +70,7 @@ t.test('every status is an answer to fetch, and only 2xx to download', async t =
   }
 })
 
-t.test('redirects are followed as often as asked for, and then are an error', async t => {
+t.test('redirects beyond max_redirects are an error', async t => {
   const port = await startServer(t, ({ url = '' }, response) => {
     const left = Number(url.slice(1))
     if (left === 0) response.end('there')
@@ -86,7 +86,7 @@ t.test('redirects are followed as often as asked for, and then are an error', as
   t.equal(String(await buffer(answer.body)), 'away')
 })
 
-t.test('a redirect carries on neither a body nor what is meant for the first host', async t => {
+t.test('a redirect drops the body and the credentials of the first host', async t => {
   const seen: IncomingMessage['headers'][] = []
   const port = await startServer(t, (request, response) => {
     seen.push(request.headers)
@@ -106,7 +106,7 @@ t.test('a redirect carries on neither a body nor what is meant for the first hos
   t.equal(seen.length, 3)
 })
 
-t.test('no proxy of the environment is asked', async t => {
+t.test('proxy variables of the environment are ignored', async t => {
   const port = await startServer(t, (_, response) => response.end('direct'))
   const before = { ...process.env }
   t.teardown(() => {
@@ -118,7 +118,7 @@ t.test('no proxy of the environment is asked', async t => {
   t.equal(String(await buffer(answer.body)), 'direct')
 })
 
-t.test('an address that does not answer is passed over for one that does', async t => {
+t.test('an address that does not respond is skipped for one that does', async t => {
   const port = await startServer(t, (_, response) => response.end('here'))
   const policy = policyOf([port], { resolve: async () => ['127.0.0.4', ALLOWED] })
   policy.allowed?.addAddress('127.0.0.4')
@@ -126,7 +126,7 @@ t.test('an address that does not answer is passed over for one that does', async
   t.equal(String(await buffer(answer.body)), 'here')
 })
 
-t.test('who gives up hears his own reason, before the answer and while it is read', async t => {
+t.test('abort rejects with the reason of the signal, before and during the body', async t => {
   const port = await startServer(t, ({ url }, response) => {
     if (url === '/begun') response.write('x')
   })
@@ -143,7 +143,7 @@ t.test('who gives up hears his own reason, before the answer and while it is rea
   await t.rejects(ask('/', AbortSignal.abort(isOver)), isOver)
 })
 
-t.test('no connection is left when it is closed, read in part, read whole or not read at all', async t => {
+t.test('no connection stays open after a body is read, partly read, closed or ignored', async t => {
   let open = 0
   const port = await startServer(t, (request, response) => {
     open++

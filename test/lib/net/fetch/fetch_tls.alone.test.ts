@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { fetchSafely } from '#lib/net/fetch_safely.ts'
 import { ALLOWED, failureOf, policyOf } from '#test/support/http/fetching.ts'
 
-/** Of nobody, for files.acme.com and 127.0.0.3, until 2120. */
+/** Self-signed, for files.acme.com and 127.0.0.3, until 2120. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg1Yui8CyWce3yEUR5
 BUCnkY/sLEo/SyY8hn+JIKkanVahRANCAASvQGI0W6Y5LGWSyGMlbixiNLj0LM57
@@ -43,7 +43,7 @@ async function read(t: Test, host: string): Promise<string> {
   return `${String(await buffer(body)).replace(/:\d+$/, '')} ${names}`
 }
 
-t.test('a certificate of nobody is refused, whatever the environment says', async t => {
+t.test('a self-signed certificate is refused, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async t => {
   const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
   t.teardown(() => {
     if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
@@ -60,7 +60,7 @@ t.test('a certificate of nobody is refused, whatever the environment says', asyn
   }
 })
 
-t.test('the certificate must be for the name of the URL, which the server is told', async t => {
+t.test('the certificate must match the host of the URL, which is sent by SNI', async t => {
   const before = getCACertificates('default')
   setDefaultCACertificates([...before, CERTIFICATE])
   t.teardown(() => setDefaultCACertificates(before))
@@ -73,7 +73,7 @@ t.test('the certificate must be for the name of the URL, which the server is tol
   }
 })
 
-t.test('plain HTTP where TLS should be is unreachable', async t => {
+t.test('plain HTTP on an https URL is unreachable', async t => {
   const { port } = await startTlsServer(t)
   const request = { url: `http://${ALLOWED}:${port}/`, max_bytes: 1000, deadline_ms: 20_000 }
   t.match(await failureOf(fetchSafely(request, policyOf([port]))), {

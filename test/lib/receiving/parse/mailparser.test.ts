@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url)
 const ofMailparser = createRequire(require.resolve('mailparser'))
 
 /**
- * MailReader overrides private members of mailparser, which may change in any release. Before these versions are raised,
+ * MailReader overrides private members of mailparser, which may change in any release. Before you update these versions,
  * read what changed in `mail-parser.js` and in `mime-node.js` of mailsplit.
  */
 t.test('mailparser has the version that MailReader was written for', async t => {

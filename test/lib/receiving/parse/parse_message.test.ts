@@ -5,7 +5,7 @@ import { MIME_BOMBS } from '#test/support/mail/mime_bombs.ts'
 import { type ExpectedFile, listReceivedMessages } from '#test/support/mail/received_messages.ts'
 
 for (const { name, raw, expected } of listReceivedMessages()) {
-  t.test(`${name} is read as it was meant`, async t => {
+  t.test(`${name} is parsed as intended`, async t => {
     const bytes = new Uint8Array(raw)
     const parsed = await parseMessage(bytes)
     t.ok(Buffer.from(parsed.raw).equals(raw), 'the bytes come back')
@@ -28,7 +28,7 @@ for (const { name, raw, expected } of listReceivedMessages()) {
 }
 
 for (const [name, make] of Object.entries(MIME_BOMBS)) {
-  t.test(`a bomb of ${name} is read, or said why not`, async t => {
+  t.test(`a bomb of ${name} is parsed, or refused with a reason`, async t => {
     const parsed = await parseMessage(new Uint8Array(make(1)))
     t.ok('message' in parsed || parsed.refused)
   })
@@ -40,7 +40,7 @@ function pick(file: ParsedFile, expected: ExpectedFile | undefined): object {
   return Object.fromEntries(Object.entries(all).filter(([key]) => !expected || key in expected))
 }
 
-/** Line ends are CRLF or LF, as it was encoded; one at the end is nobody’s. */
+/** With LF line ends and without the last one, since both vary with the encoding. */
 function plain(text: ParsedMessage['text']): string | null {
   return text?.replaceAll('\r\n', '\n').trimEnd() ?? null
 }

@@ -6,7 +6,7 @@ import { type MeantMessage, mimeMessages } from '#test/support/mail/generated_mi
 
 const RUNS = 400
 
-t.test('readMessage loses nothing of a message that breaks the rules', async t => {
+t.test('readMessage loses nothing of malformed messages', async t => {
   const property = fc.asyncProperty(mimeMessages, async meant => {
     const message = await readMessage(new Uint8Array(meant.raw))
     deepEqual(message.files.map(toMeant), meant.files)

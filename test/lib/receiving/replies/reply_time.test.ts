@@ -59,14 +59,14 @@ const READERS: [name: string, clip: number, read: (text: string) => unknown][] =
 ]
 
 for (const [name, clip, read] of READERS) {
-  t.test(`${name} takes linear time, whatever is repeated in it`, async t => {
+  t.test(`${name} takes linear time for any repeated text`, async t => {
     const property = fc.property(hostile, ([begin, tokens]) => {
       const unit = tokens.join('')
       const text = (length: number) => begin + unit.repeat(Math.ceil(length / unit.length))
       const quarter = leastMs(() => read(text(clip / 4)))
       const whole = leastMs(() => read(text(clip)))
       const long = leastMs(() => read(text(1_000_000)))
-      // Quadratic time would be 16 times as long; a few milliseconds may be anything.
+      // Quadratic time would be 16 times as long; a few milliseconds may be noise.
       if (whole > 9 * quarter + 10) throw new Error(`${whole} ms for four times as much as ${quarter} ms`)
       if (long > 4 * whole + 30) throw new Error(`${long} ms for 1 MB, ${whole} ms for ${clip} characters`)
     })
@@ -81,12 +81,12 @@ t.test('readOwnText and readCategory leave the main thread free', async t => {
   const text = await readOwnText({ text: 'I am not interested. 😀\n> quoted', html: null })
   t.equal(await readCategory(text), 'not_interested')
   t.equal(text, 'I am not interested. 😀')
-  // Compiling the patterns alone takes some hundred milliseconds of some thread.
+  // Compiling the patterns alone takes a few hundred milliseconds on some thread.
   const [mainMs, allMs] = [sum(process.threadCpuUsage(main)), sum(process.cpuUsage(all))]
   t.ok(mainMs < allMs / 2, `${mainMs} of ${allMs} ms were on the main thread`)
 })
 
-/** CPU time of this thread alone, which a busy machine does not change. */
+/** CPU time of this thread alone, which does not depend on the load of the machine. */
 function leastMs(run: () => unknown): number {
   return Math.min(...Array.from({ length: 3 }, () => msOf(run)))
 }

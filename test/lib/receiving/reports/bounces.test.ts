@@ -10,7 +10,7 @@ import { shows } from '#test/support/shows.ts'
 
 const read = (raw: string) => readReport(Buffer.from(raw))
 
-/** Whom it says has failed, and why. */
+/** The recipient that the report says has failed, and why. */
 function failureOf(raw: string): { recipient: string | null; class: string; sub_type: string } | null {
   const report = read(raw)
   const failed = report?.kind === 'delivery' ? report.recipients.find(({ action }) => action === 'failed') : null
@@ -19,7 +19,7 @@ function failureOf(raw: string): { recipient: string | null; class: string; sub_
   return { recipient: failed.address, class: verdict.class, sub_type: verdict.bounce.subType }
 }
 
-t.test('a delivery status says who failed and why, clean or sloppy', async t => {
+t.test('a delivery status notification names the failed recipient and the cause, even if malformed', async t => {
   const wrong = deliveryNotices.filter(({ name, raw, ...expected }) => {
     const found = failureOf(raw)
     const isRight = JSON.stringify(found) === JSON.stringify(expected)
@@ -30,7 +30,7 @@ t.test('a delivery status says who failed and why, clean or sloppy', async t => 
   t.ok(wrong.length <= deliveryNotices.length * 0.02, `${wrong.length} of ${deliveryNotices.length} are wrong`)
 })
 
-t.test('a bounce in words alone is mostly understood, and never about somebody who was only quoted', async t => {
+t.test('a bounce in plain text is mostly understood, and never blames a quoted address', async t => {
   const wrong = textNotices.filter(({ name, raw, ...expected }) => {
     const found = failureOf(raw)
     const isRight = found?.recipient === expected.recipient && found.class === expected.class
@@ -41,7 +41,7 @@ t.test('a bounce in words alone is mostly understood, and never about somebody w
   t.ok(wrong.length <= textNotices.length * 0.1, `${wrong.length} of ${textNotices.length} are wrong`)
 })
 
-t.test('every feedback report is a complaint, and tells where our token may stand', async t => {
+t.test('every feedback report is a complaint and contains our token', async t => {
   const token = `b-${'a'.repeat(42)}@send.acme.com`
   for (const [name, raw] of complaints(token)) {
     const report = read(raw)
@@ -52,17 +52,17 @@ t.test('every feedback report is a complaint, and tells where our token may stan
   t.equal(read(peace.replace('not-spam', 'auth-failure')), null, 'auth-failure')
 })
 
-t.test('ordinary mail is no report, whatever it tells or quotes', async t => {
+t.test('ordinary mail is no report, whatever it quotes', async t => {
   for (const [name, raw] of ordinaryMail) t.equal(read(raw), null, name)
 })
 
-t.test('what only takes longer, or has arrived, has not failed', async t => {
+t.test('a notice of delay or delivery is no failure', async t => {
   for (const [action, raw] of harmlessNotices) shows(t, read(raw), { recipients: [{ action }] })
   for (const raw of textDelays)
     shows(t, read(raw), { recipients: [{ address: 'ann@other.example', action: 'delayed' }] })
 })
 
-t.test('a notice in words is about a role address that it lists', async t => {
+t.test('a plain-text notice is about a role address only if it lists it', async t => {
   const notice = (daemon: string, text: string) =>
     `From: ${daemon}\nSubject: failure notice\n\nYour message could not be delivered.\n\n${text}\n`
   const daemon = 'MAILER-DAEMON@mx.host.example'
@@ -88,7 +88,7 @@ t.test('each recipient of a notice has its own action', async t => {
   })
 })
 
-t.test('a notice in words is read for each of its recipients', async t => {
+t.test('a plain-text notice is read for each of its recipients', async t => {
   for (const [name, raw, expected] of severalNotices) {
     const report = read(raw)
     const recipients = report?.kind === 'delivery' ? report.recipients : []
@@ -103,7 +103,7 @@ t.test('a notice in words is read for each of its recipients', async t => {
   }
 })
 
-t.test('readReport reads a notice whatever hops and line ends it came by', async t => {
+t.test('readReport reads a notice with any hops and line ends', async t => {
   const token = `b-${'a'.repeat(42)}@send.acme.com`
   const all = [
     ...deliveryNotices.map(({ name, raw }) => [name, raw] as const),
@@ -125,7 +125,7 @@ t.test('readReport reads a notice whatever hops and line ends it came by', async
   t.same(lost, [])
 })
 
-t.test('what a stranger writes takes no long time', async t => {
+t.test('hostile reports are read in little time', async t => {
   const [first] = deliveryNotices
   const hostile = [
     `From: MAILER-DAEMON@x\r\nContent-Type: multipart/report; boundary=b\r\n\r\n${'--b\r\n'.repeat(100_000)}`,

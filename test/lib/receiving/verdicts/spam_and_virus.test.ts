@@ -23,7 +23,7 @@ const envelope = {
 const raw = Buffer.from('Subject: Hello\r\n\r\nHi\r\n')
 const EICAR = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE'
 
-/** What rspamd would say. */
+/** The spam verdict for this response of rspamd. */
 async function spamOf(t: Test, answer: RequestListener, { from = envelope, deadline_ms = 5_000 } = {}) {
   const port = await startServer(t, answer)
   return checkSpam(`http://${ALLOWED}:${port}/`, from, raw, { deadline_ms })
@@ -39,14 +39,14 @@ const actions = {
   'a word of its operator': 'GRAY',
 }
 for (const [action, verdict] of Object.entries(actions)) {
-  t.test(`rspamd's "${action}" is ${verdict}`, async t => {
+  t.test(`rspamd action "${action}" gives ${verdict}`, async t => {
     const says = (body: object) => spamOf(t, (_, response) => response.end(JSON.stringify(body)))
     t.equal(await says({ action, is_skipped: false, score: 1, symbols: {} }), verdict)
     t.equal(await says({ action, is_skipped: true }), verdict === 'PASS' ? 'GRAY' : verdict, 'without looking at it')
   })
 }
 
-t.test('rspamd is told who brought the message, and gets it as it is', async t => {
+t.test('rspamd gets the client, the envelope and the unchanged message', async t => {
   const heard: { url?: string | undefined; headers: IncomingHttpHeaders; body: Buffer }[] = []
   const answer: RequestListener = async (request, response) => {
     heard.push({ url: `${request.method} ${request.url}`, headers: request.headers, body: await buffer(request) })
@@ -82,12 +82,12 @@ const brokenSpam: Record<string, RequestListener> = {
   'not at all': () => {},
 }
 for (const [how, answer] of Object.entries(brokenSpam)) {
-  t.test(`rspamd that answers ${how} has judged nothing`, t => t.rejects(spamOf(t, answer, { deadline_ms: 200 })))
+  t.test(`checkSpam rejects if rspamd responds ${how}`, t => t.rejects(spamOf(t, answer, { deadline_ms: 200 })))
 }
 
-t.test('rspamd that is away has judged nothing', t => t.rejects(checkSpam('http://localhost:1', envelope, raw)))
+t.test('checkSpam rejects if rspamd is unreachable', t => t.rejects(checkSpam('http://localhost:1', envelope, raw)))
 
-/** clamd as its manual has it: `limit` is its StreamMaxLength. */
+/** clamd as its manual describes it: `limit` is its StreamMaxLength. */
 async function startClamd(t: Test, limit = 1024 * 1024): Promise<{ host: string; port: number }> {
   const port = await startTcpServer(t, socket => {
     let bytes = Buffer.alloc(0)
@@ -100,7 +100,7 @@ async function startClamd(t: Test, limit = 1024 * 1024): Promise<{ host: string;
   return { host: ALLOWED, port }
 }
 
-/** Null: the stream goes on. */
+/** Null while the stream continues. */
 function answerOf(bytes: Buffer, limit: number): string | null {
   const command = 'zINSTREAM\0'
   if (bytes.length < command.length) return null
@@ -118,7 +118,7 @@ function answerOf(bytes: Buffer, limit: number): string | null {
   return null
 }
 
-t.test('clamd says what has a virus, in messages of any length', async t => {
+t.test('clamd finds viruses in messages of any length', async t => {
   const clamd = await startClamd(t)
   const edges = [0, 1, 64 * 1024 - 1, 64 * 1024, 64 * 1024 + 1, 500_000]
   for (const length of edges) {
@@ -128,12 +128,12 @@ t.test('clamd says what has a virus, in messages of any length', async t => {
   }
 })
 
-t.test('what is longer than clamd takes is not judged, and it says why', async t => {
+t.test('checkVirus rejects for messages beyond the size limit of clamd', async t => {
   const clamd = await startClamd(t, 100_000)
   await t.rejects(checkVirus(clamd, Buffer.alloc(10_000_000)), /size limit exceeded/)
 })
 
-t.test('clamd is spoken to by its socket', async t => {
+t.test('checkVirus connects to a Unix socket', async t => {
   const directory = await makeScratch('clamd-') // the path of a socket has at most 107 bytes
   t.teardown(() => rm(directory, { recursive: true }))
   const path = join(directory, 'clamd.ctl')
@@ -153,19 +153,19 @@ const brokenClamd: Record<string, (socket: Socket) => void> = {
   'not at all': () => {},
 }
 for (const [how, answer] of Object.entries(brokenClamd)) {
-  t.test(`clamd that answers ${how} has judged nothing`, async t => {
+  t.test(`checkVirus rejects if clamd responds ${how}`, async t => {
     const port = await startTcpServer(t, answer)
     await t.rejects(checkVirus({ host: ALLOWED, port }, Buffer.alloc(3_000_000), { deadline_ms: 300 }))
   })
 }
 
-t.test('clamd that reads nothing is waited for no longer than its deadline', async t => {
+t.test('checkVirus rejects at its deadline if clamd reads nothing', async t => {
   const port = await startTcpServer(t, socket => socket.pause())
   const long = Buffer.alloc(20_000_000)
   await t.rejects(checkVirus({ host: ALLOWED, port }, long, { deadline_ms: 100 }), /longer than 100 ms/)
 })
 
-t.test('clamd that is away has judged nothing', async t => {
+t.test('checkVirus rejects if clamd is unreachable', async t => {
   const server = createServer().listen(0, ALLOWED)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -175,7 +175,7 @@ t.test('clamd that is away has judged nothing', async t => {
   await t.rejects(checkVirus({ path: '/nowhere/clamd.ctl' }, raw), { code: 'ENOENT' })
 })
 
-t.test('where clamd is, is a socket or a host with a port', async t => {
+t.test('CLAMAV is a Unix socket or a host with a port', async t => {
   const read = (CLAMAV: string) => readConfig({ CLAMAV }).CLAMAV
   t.strictSame(read('unix:/run/clamav/clamd.ctl'), { path: '/run/clamav/clamd.ctl' })
   t.strictSame(read('tcp:clamav:3310'), { host: 'clamav', port: 3310 })

@@ -1,13 +1,13 @@
-/** The message itself, sent back by its receiver's staff, with no part that says what it is. */
+/** The message itself, returned by the staff of its receiver, without a part that describes it. */
 function plainComplaint(from: string, original: string): string {
   return `From: ${from}\r\nTo: fbl@acme.com\r\nSubject: complaint about message from 203.0.113.7\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary="F0000EEE2-0000-2111"\r\n\r\n--F0000EEE2-0000-2111\r\nContent-Type: message/rfc822\r\nContent-Disposition: inline\r\n\r\nX-HmXmrOriginalRecipient: ann@hotmail.com\r\n${original}\r\n\r\n--F0000EEE2-0000-2111--\r\n`
 }
 
-/** The mail that Apple Mail sends to the address of a List-Unsubscribe field, for its user. */
+/** The mail that Apple Mail sends for its user to the address in List-Unsubscribe. */
 export const appleUnsubscribe =
   'From: ann@icloud.com\r\nTo: x@acme.com\r\nSubject: unsubscribe\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=UTF-8\r\nContent-Transfer-Encoding: quoted-printable\r\nAuto-Submitted: auto-replied\r\nX-Apple-Unsubscribe: true\r\n\r\nApple Mail sent this email to unsubscribe from the message =E2=80=9CHello=E2=80=9D.\r\n'
 
-/** Feedback reports as providers send them (RFC 5965), with `token` where they tell whom the message was from. */
+/** Feedback reports as providers send them (RFC 5965), with `token` where they name the sender of the message. */
 export function complaints(token: string): [name: string, raw: string][] {
   const returned = (fields = '') =>
     `${fields}From: hello@acme.com\r\nTo: redacted@y.com\r\nSubject: Hello\r\nMessage-ID: <01a1fe06-bc30-74e2-b59b-779a16313e3d@acme.com>\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\n\r\nHello`

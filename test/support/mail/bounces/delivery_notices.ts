@@ -1,4 +1,4 @@
-/** What is known of a notice: whom it is about, whose doing it was, and how that is told. */
+/** A notice with its correct interpretation: the recipient, the class and the bounce type. */
 export type Notice = {
   name: string
   raw: string
@@ -9,7 +9,7 @@ export type Notice = {
 
 type Reason = [reply: string, cause: string, sub_type: string]
 
-/** As large receivers and common servers word them. */
+/** Replies as large receivers and common servers word them. */
 const REASONS: Reason[] = [
   [
     '550 5.1.1 The email account that you tried to reach does not exist. https://support.google.com/mail/?p=NoSuchUser 4fb4d7f45d1cf-5d1 - gsmtp',
@@ -67,7 +67,7 @@ type Format = [name: string, write: (recipient: string, reply: string, status: s
 const head = (from: string, subject: string, type: string, more = '') =>
   `From: ${from}\r\nTo: <b-token@send.acme.com>\r\nSubject: ${subject}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <n1@mx.example>\r\nMIME-Version: 1.0\r\n${more}Content-Type: ${type}\r\n\r\n`
 
-/** A multipart/report of its parts. */
+/** A multipart/report with these parts. */
 function report(
   from: string,
   subject: string,
@@ -197,7 +197,7 @@ const clean: Format[] = [
   ],
 ]
 
-/** The same with what real programs do wrong. */
+/** The same formats with mistakes that real programs make. */
 const [, postfix] = clean[0] as Format
 const [, exchange] = clean[5] as Format
 const [, exim] = clean[1] as Format
@@ -281,7 +281,7 @@ const sloppy: Format[] = [
   ],
 ]
 
-/** Every format with every reason that its turn comes to: all with a part that machines read. */
+/** Every format with several reasons in turn, all with a machine-readable part. */
 export const deliveryNotices: Notice[] = [
   ...clean.map(row => [row, 14] as const),
   ...sloppy.map(row => [row, 7] as const),
@@ -303,7 +303,7 @@ export const deliveryNotices: Notice[] = [
 const status = (action: string, code: string) =>
   postfix('ann@other.example', `${code[0]}50 ${code} x`, code).replace('Action: failed', `Action: ${action}`)
 
-/** Notices of what is no bounce, by their action. */
+/** Notices that are no bounces, by action. */
 export const harmlessNotices: [action: string, raw: string][] = [
   ['delayed', status('delayed', '4.4.1')],
   ['delivered', status('delivered', '2.0.0')],
@@ -311,7 +311,7 @@ export const harmlessNotices: [action: string, raw: string][] = [
   ['expanded', status('expanded', '2.1.5')],
 ]
 
-/** Two recipients of one message, of whom one got it. */
+/** A notice about two recipients of a message, of whom one got it. */
 export const twoRecipients = postfix('ann@other.example', '550 5.1.1 No such user', '5.1.1').replace(
   'Diagnostic-Code:',
   'Diagnostic-Code: smtp; 550 5.1.1 No such user\r\n\r\nFinal-Recipient: rfc822; bob@other.example\r\nAction: delivered\r\nStatus: 2.0.0\r\nX-Note:',

@@ -13,7 +13,7 @@ const quote = (text: string) =>
 const bodyOf = (raw: string) => raw.replace(/^[\s\S]*?\r\n\r\n/, '')
 const ANN = 'Ann <ann@y.com>'
 
-/** What people and programs send that speaks of bounces, looks like one, or comes from where they come from. */
+/** Mail from people and programs that mentions bounces, resembles one, or comes from addresses that send bounces. */
 export const ordinaryMail: [name: string, raw: string][] = [
   ...textNotices
     .slice(0, 12)

@@ -1,6 +1,6 @@
 /**
- * A notice as it lies in a mailbox after two to six hops: with the fields that real servers put above it, folded with tabs
- * and with blanks, several of one name. `n` chooses the hops and the forms, so that the same number gives the same message.
+ * A notice as it arrives after two to six hops: with the fields that real servers add on top, folded with tabs and with spaces,
+ * some of them repeated. `n` chooses the hops and forms, so that the same number gives the same message.
  */
 export function asReceived(raw: string, n: number): string {
   const hops = 2 + (n % 5)
@@ -10,7 +10,7 @@ export function asReceived(raw: string, n: number): string {
   return `${separator}${above.join('')}${raw.replace(/\r\n|\n|\r/g, '\r\n')}`
 }
 
-/** CRLF, LF and CR: the last as some old systems write it, and as some gateways leave it. */
+/** CRLF, LF and CR: the last as some old systems and gateways write it. */
 export const LINE_ENDS = ['\r\n', '\n', '\r'] as const
 
 function received(hop: number, n: number): string {

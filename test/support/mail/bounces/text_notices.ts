@@ -1,4 +1,4 @@
-/** Bounces in words alone, as servers write or wrote them: [server, from, subject, text, recipient, class]. */
+/** Bounces in plain text, as servers write or wrote them: [server, from, subject, text, recipient, class]. */
 type Row = [server: string, from: string, subject: string, text: string, recipient: string, cause: string]
 
 const COPY =
@@ -543,7 +543,7 @@ export const textNotices = rows.map(([name, from, subject, text, recipient, caus
   class: cause,
 }))
 
-/** Notices that it takes longer, in words alone: nothing has failed. */
+/** Notices of a delay, in plain text: nothing has failed. */
 export const textDelays = [
   'Subject: Warning: message 1abc-DEF delayed 24 hours\r\n\r\nA message that you sent has not yet been delivered to one or more of its\r\nrecipients after more than 24 hours on the queue.\r\n\r\nThe address to which the message has not yet been delivered is:\r\n\r\n  ann@other.example\r\n\r\nNo action is required on your part. Delivery attempts will continue for\r\nsome time.',
   'Subject: Warning: could not send message for past 4 hours\r\n\r\n    **********************************************\r\n    **      THIS IS A WARNING MESSAGE ONLY      **\r\n    **  YOU DO NOT NEED TO RESEND YOUR MESSAGE  **\r\n    **********************************************\r\n\r\n   ----- The following addresses had transient non-fatal errors -----\r\n<ann@other.example>\r\n\r\nWarning: message still undelivered after 4 hours\r\nWill keep trying until message is 5 days old',
@@ -604,7 +604,7 @@ const SEVERAL: Several[] = [
   ],
 ]
 
-/** Notices in words about several recipients, with what is said of each. */
+/** Plain-text notices about several recipients, with what they say about each. */
 export const severalNotices = SEVERAL.map(([name, text, expected]): Several => {
   const failed = name === 'X-Failed-Recipients' ? `${name}: ann@other.example,\n  bob@other.example\n` : ''
   const header = `From: MAILER-DAEMON@x.example\nTo: hello@acme.com\nSubject: failure notice\n${failed}`

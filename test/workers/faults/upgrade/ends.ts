@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { Entry } from '#test/faults/support/sink_ledger.ts'
 import { at } from './mail.ts'
 
-/** Where deliveries end, and the attempts that it takes. */
+/** The final states of deliveries, with the attempts they take. */
 export const ENDS = {
   ...{ 'ok-plain': 'delivered 1', 'ok-templated': 'delivered 1', 'ok-file': 'delivered 1', complained: 'delivered 1' },
   ...{ suppressed: 'suppressed 1', 'perm-550': 'bounced 1', 'ok-canceled': 'canceled 0', 'ok-tomorrow': 'queued 0' },
@@ -12,10 +12,10 @@ export const ENDS = {
   ...{ 'ok-paused': 'delivered 1', 'ok-soon': 'delivered 1' },
 }
 
-/** Those that were in doubt. */
+/** Recipients whose emails were in doubt, and may arrive twice. */
 const TWICE = ['drop-post-dot-doubted', 'drop-post-dot-held', 'slow250-2000']
 
-/** The messages that arrived: how often, when and with which bytes. */
+/** Checks the messages that arrived: how often, when and with which bytes. */
 export function checkCopies(t: Test, ledger: Entry[], times: { migrated_at: number; soon: number }): void {
   const copies = Map.groupBy(ledger, ({ rcpt }) => rcpt)
   const twice = [...copies].filter(([, { length }]) => length > 1).map(([rcpt]) => rcpt)

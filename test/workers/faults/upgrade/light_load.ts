@@ -12,7 +12,7 @@ const PAUSE_MS = 20
 const CALLERS = 2
 const EQUAL = 60 // emails, more than one slice
 
-/** Two callers post to these URLs until the load is stopped. `first`: another million for each load. */
+/** Two callers post to these URLs until the load is stopped. `first`: the first number, another million for each load. */
 export function startLoad(t: Test, sender: Sender, urls: string[], first = 0): Load {
   const load = new Load(sender, { compose: n => compose(sender, n), first, pause_ms: PAUSE_MS })
   t.teardown(() => load.abandon())

@@ -4,7 +4,7 @@ import { type Sink, startSink } from '#test/faults/support/sink.ts'
 import { destination, type Sender } from '#test/faults/support/stage.ts'
 import type { Api } from '#test/support/api.ts'
 
-/** Bytes of a file that lies in several chunks of a blob; smaller ones lie in its row. */
+/** A file stored in several chunks of a blob; smaller ones are stored in its row. */
 const FILE = Buffer.alloc(100_000, 'a file ')
 
 const TEMPLATE = {
@@ -15,7 +15,7 @@ const TEMPLATE = {
 /** The address at the sink with this local part. */
 export const at = (local_part: string) => `${local_part}@${destination(0)}`
 
-/** An email that says its name everywhere, so that `checkContents` knows what must arrive. */
+/** An email that contains its name everywhere, so that `checkContents` knows what must arrive. */
 export function plain({ account }: Sender, name: string, to: string | string[]) {
   const from = `hello@${account.domain}`
   return { from, to, subject: `Number ${name}`, html: `<p>Hello ${name}</p>`, text: `Hello ${name}` }
@@ -26,12 +26,12 @@ export async function createTemplate(api: Api): Promise<void> {
   await api.request('POST', `/api/templates/${body.id}/publish`)
 }
 
-/** The same by the template. */
+/** The same email, made from the template. */
 export function templated({ account }: Sender, name: string, to: string | string[]) {
   return { from: `hello@${account.domain}`, to, template_id: TEMPLATE.alias, variables: { name } }
 }
 
-/** The same with a file. */
+/** The same email with a file. */
 export function withFile(sender: Sender, name: string, to: string | string[]) {
   const attachments = [{ filename: 'a.bin', content: FILE.toString('base64') }]
   return { ...plain(sender, name, to), attachments }
@@ -40,7 +40,7 @@ export function withFile(sender: Sender, name: string, to: string | string[]) {
 export type Arrival = { rcpt: string; message: Email }
 type Mailbox = { sink: Sink; environment: Record<string, string>; read(): Promise<Arrival[]> }
 
-/** A relay for workers, which does as the recipients say (sink.ts) and keeps what it takes over. */
+/** A relay for workers that behaves as the recipients say (sink.ts) and keeps what it accepts. */
 export async function openMailbox(t: Test): Promise<Mailbox> {
   const taken: { rcpts: string[]; content: Buffer }[] = []
   const sink = await startSink({ onMessage: (rcpts, content) => taken.push({ rcpts, content }) })
@@ -58,7 +58,7 @@ export async function openMailbox(t: Test): Promise<Mailbox> {
   }
 }
 
-/** Every message is whole: its html and text are rendered and are its own; to `ok-file...` there is the file as well. */
+/** Checks that html and text of every message are rendered and its own, and that `ok-file...` got the file. */
 export function checkContents(t: Test, arrivals: Arrival[]): void {
   const faults = arrivals.filter(({ rcpt, message }) => {
     const name = /^(?:Number|Equal) (\S+)$/.exec(message.subject ?? '')?.[1]

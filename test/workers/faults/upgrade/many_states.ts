@@ -10,7 +10,7 @@ type Post = { path: string; key: string; body: unknown; answer: AnswerBody }
 const BATCH = 100 // emails: two slices
 const SCHEDULED_MS = 9_000
 
-/** Postgres takes a minute to store the last email of a batch, and all of its slice with it. */
+/** Makes Postgres take a minute to store the last email of a batch, and its whole slice with it. */
 const DAWDLE = `
   CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$;
   CREATE TRIGGER dawdle BEFORE INSERT ON emails FOR EACH ROW WHEN (NEW.subject = 'Number batch-${BATCH - 1}')
@@ -19,13 +19,13 @@ const DAWDLE = `
 const REFUSE = `CREATE OR REPLACE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN RAISE EXCEPTION 'not yet'; END $$`
 
-/** Brings mail into every state there is, by the API of the earlier release. */
+/** Brings emails into every state, through the API of the earlier release. */
 export class ManyStates {
-  /** The requests that were posted with an idempotency key, to post them again. */
+  /** The requests that were posted with an idempotency key, to repeat them. */
   readonly posts: Post[] = []
-  /** The batch of which a part is stored, whose key is `batch`. */
+  /** The batch that is partly stored, with the idempotency key `batch`. */
   batch: unknown[] = []
-  /** When the email `soon` is to go out. */
+  /** The scheduled time of the email `soon`. */
   soon = new Date()
   api: Api
   readonly #upgrade: Upgrade
@@ -44,7 +44,7 @@ export class ManyStates {
     return Object.fromEntries(this.batch.map((_, n) => [`ok-batch-${n}`, 'delivered 1']))
   }
 
-  /** Asks again while an earlier request with the key is under way. */
+  /** Retries while an earlier request with the key is in progress. */
   async post(path: string, body: unknown, key: string): Promise<string> {
     const ask = async () => {
       const answer = await this.#ask(path, body, key)
@@ -60,7 +60,7 @@ export class ManyStates {
     return this.post('/api/emails', email, `to ${email.to}`)
   }
 
-  /** With a worker: what is settled, deferred and in doubt. */
+  /** Creates emails that are settled, deferred and in doubt, with a worker running. */
   async settle(): Promise<void> {
     const { account, pool } = this.#upgrade
     const sender = { account }
@@ -85,12 +85,12 @@ export class ManyStates {
     await this.#until({ 'drop-post-dot-doubted': 'in_doubt', 'ok-deferred': 'delivered', 'grey-1': 'queued 1' })
   }
 
-  /** Kills the worker while it sends two emails and stores the second half of a batch, whose first half is delivered. */
+  /** Kills the worker while it sends two emails and the second half of a batch is stored; the first half is delivered. */
   async kill(worker: Child, arrived: readonly Entry[]): Promise<void> {
     const { account, pool } = this.#upgrade
     await pool.pg.query(DAWDLE)
     this.batch = Array.from({ length: BATCH }, (_, n) => plain({ account }, `batch-${n}`, at(`ok-batch-${n}`)))
-    // It gets no answer: the web process is killed as well.
+    // It gets no response, because the web process is killed too.
     this.#ask('/api/emails/batch', this.batch, 'batch').catch(() => {})
     const asleep = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
     const isAsleep = async () => (await pool.pg.query(`SELECT ${asleep}`)).rowCount
@@ -104,13 +104,13 @@ export class ManyStates {
     await this.send(plain({ account }, 'before_dot', at('stall-1')))
     await this.send(plain({ account }, 'after_dot', at('slow250-2000')))
     await this.#until({ 'stall-1': 'pre', 'slow250-2000': 'dot' })
-    // The phase is stored before the message goes out.
+    // The phase is stored before the message is sent.
     const hasArrived = async () => arrived.some(({ rcpt }) => rcpt === at('slow250-2000'))
     await waitUntil(hasArrived, 'the slow receiver has the message')
     worker.kill('SIGKILL')
     await worker.ended
     await pool.pg.query(`SELECT pg_terminate_backend(pid) ${asleep}`)
-    await pool.pg.query(REFUSE) // or a statement that was on its way stores the second half after all
+    await pool.pg.query(REFUSE) // otherwise a statement in progress may still store the second half
   }
 
   /** Lets the rest of the batch be stored. */
@@ -118,7 +118,7 @@ export class ManyStates {
     await this.#upgrade.pool.pg.query('DROP FUNCTION dawdle CASCADE')
   }
 
-  /** Without a worker: what waits. */
+  /** Creates emails that wait, without a worker. */
   async wait(): Promise<void> {
     const { account, earlier } = this.#upgrade
     const sender = { account }
@@ -135,7 +135,7 @@ export class ManyStates {
     await earlier.admin('domain', 'pause', account.paused, '--account', account.name)
   }
 
-  /** Posts everything again; returns the answers that are not those of the first time. */
+  /** Repeats all requests; returns the responses that differ from the first ones. */
   async replay(): Promise<Answer[]> {
     const different: Answer[] = []
     for (const { path, key, body, answer } of this.posts) {
