@@ -62,8 +62,12 @@ export class KeptServices implements Running {
     const { signal } = this.#leaving
     for (;;) {
       await ended(this.#child)
-      const pause_ms = signal.aborted ? null : this.#restarts.next()
-      if (pause_ms === null) return this.#failure.reject(new AlreadyToldError())
+      if (signal.aborted) return this.#failure.reject(new AlreadyToldError())
+      const pause_ms = this.#restarts.next()
+      if (pause_ms === null) {
+        this.#log.fatal('the process of the services has ended several times in a row and is not started again')
+        return this.#failure.reject(new AlreadyToldError())
+      }
       this.#log.error({ pause_ms }, 'the process of the services has ended and is started again')
       await this.#untilServed(pause_ms).catch(() => {})
       if (signal.aborted) return

@@ -70,10 +70,11 @@ BEGIN
       stored := start_runs(events, entries, stored, is_strict);
     END IF;
 
-    UPDATE automation_runs r SET due_at = now()
+    -- After a step back of the clock an id may be lower than that of an event which the run has looked at: it looks at all again.
+    UPDATE automation_runs r SET due_at = now(), seen_event = CASE WHEN r.seen_event < e.first_id THEN r.seen_event END
     FROM (
-      SELECT DISTINCT e.account_id, e.contact_id, e.name FROM unnest(heard) AS e
-      JOIN unnest(stored) AS s ON s.position = e.position WHERE s.enrolled IS NOT NULL
+      SELECT e.account_id, e.contact_id, e.name, min(s.id::text COLLATE "C")::uuid AS first_id FROM unnest(heard) AS e
+      JOIN unnest(stored) AS s ON s.position = e.position WHERE s.enrolled IS NOT NULL GROUP BY 1, 2, 3
     ) e
     CROSS JOIN LATERAL runs_of(e.account_id, e.contact_id) AS w
     WHERE w.wait_event = e.name AND w.status = 'running' AND w.due_at > now() AND r.account_id = w.account_id AND r.id = w.id;

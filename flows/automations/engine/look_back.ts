@@ -1,5 +1,5 @@
 import type { Answer } from '#lib/automations/evaluate/requests.ts'
-import { LOOK, lookBack } from '#sql/automations/engine/look_back.ts'
+import { type FoundRow, lookBack } from '#sql/automations/engine/look_back.ts'
 import type { Asking, Together } from './walker.ts'
 
 /**
@@ -12,10 +12,11 @@ export async function lookBackForEvents({ tx }: Together, asking: Asking<'events
   }))
   const found = Map.groupBy(await lookBack(tx, waiting), ({ run_id }) => run_id)
   return asking.map(walker => {
-    const events = found.get(walker.run.id) ?? []
-    const is_full = events.length === LOOK
+    const rows = found.get(walker.run.id) ?? []
+    const events = rows.filter((row): row is FoundRow & { payload: object } => row.payload !== null)
     const before = walker.request.is_first ? null : walker.run.seen_event
-    walker.seen_event = is_full ? (events.at(-1)?.id ?? before) : before
+    walker.seen_event = events.at(-1)?.id ?? before
+    const is_full = rows.length > 0 && !(events.length === rows.length && rows.at(-1)?.is_last)
     return { kind: 'events', events, is_full }
   })
 }

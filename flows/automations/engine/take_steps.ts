@@ -1,3 +1,4 @@
+import { Turns } from '#lib/async/turns.ts'
 import type { Answer, Request } from '#lib/automations/evaluate/requests.ts'
 import { changeMemberships, deleteOwnContacts, updateContacts } from './change_contacts.ts'
 import { lookBackForEvents } from './look_back.ts'
@@ -21,7 +22,13 @@ const KINDS = Object.keys(ANSWERS) as Request['kind'][]
 
 /** Takes runs as far as they go: each in its own way, but what they ask for in sets. */
 export async function takeSteps(together: Together, walkers: Walker[]): Promise<void> {
-  for (const walker of walkers) walk(walker)
+  // Rules may have to search large payloads, and other work of the process must not wait for all of them.
+  const turns = new Turns()
+  const walkInTurn = async (walker: Walker, answer?: Answer | Error) => {
+    if (turns.isOver) await turns.rest()
+    walk(walker, answer)
+  }
+  for (const walker of walkers) await walkInTurn(walker)
   for (;;) {
     const round = chooseRound(walkers)
     if (round.length === 0) return
@@ -29,7 +36,7 @@ export async function takeSteps(together: Together, walkers: Walker[]): Promise<
       const asking = round.filter(({ request }) => request?.kind === kind)
       if (asking.length === 0) continue
       const answers = await (ANSWERS[kind] as AnswerAll<Request['kind']>)(together, asking as Asking<Request['kind']>[])
-      for (const [n, walker] of asking.entries()) walk(walker, answers[n])
+      for (const [n, walker] of asking.entries()) await walkInTurn(walker, answers[n])
     }
   }
 }

@@ -13,7 +13,7 @@ export type Walker = {
   /** The request that it waits for; null: it has come to the end of its way. */
   request: Request | null
   advanced: Advanced | null
-  /** The last event that it has looked at, if there may be more of them. */
+  /** The last event that it has looked at while it waits. */
   seen_event: string | null
 }
 

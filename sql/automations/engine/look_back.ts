@@ -1,32 +1,60 @@
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 
-/** Events that one look reads. */
-export const LOOK = 1_000
+/** Most events of one run that one call finds. */
+const MOST_EVENTS = 1_000
+
+/** Most bytes of payloads that one call reads, whatever the number of runs; one event is always read. */
+const MOST_BYTES = 4 << 20
+
+/** What a compressed payload may have uncompressed, and what any event takes at least. */
+const MAX_BYTES = 64 << 10
+const MIN_BYTES = 400
 
 /** A run that waits, or comes to wait, for an event. `consumed`: events that it has waited for already. */
 export type Waiting = { account_id: string; run_id: string; name: string; is_first: boolean; consumed: string[] }
 
-const Found = z.object({ run_id: z.string(), id: z.string(), payload: z.record(z.string(), z.unknown()) })
+const Found = z.object({
+  run_id: z.string(),
+  id: z.string(),
+  payload: z.record(z.string(), z.unknown()).nullable(),
+  is_last: z.boolean(),
+})
+
+/** `payload` is null if the event was found and there was no room to read it. `is_last`: the run has no further events. */
 export type FoundRow = z.infer<typeof Found>
 
 /**
  * Reads the events of contacts that their runs, which are locked, have not looked at in this wait: since each run began, in the
  * order of ids, which is that of their commits. An event that is committed later finds the run waiting, and wakes it.
+ *
+ * Many runs may wait for large events of one contact: what is read is limited by its size, which is estimated without reading
+ * it. Of each run that has events at least the first one is returned.
  */
 export async function lookBack(tx: Tx, waiting: Waiting[]): Promise<FoundRow[]> {
   return tx.any(sql.type(Found)`
-    SELECT r.id AS run_id, e.id, e.payload
-    FROM json_to_recordset(${JSON.stringify(waiting)}::json)
-      AS w(account_id uuid, run_id uuid, name text, is_first boolean, consumed uuid[])
-    JOIN automation_runs r ON r.account_id = w.account_id AND r.id = w.run_id
-    CROSS JOIN LATERAL (
-      SELECT e.id, e.payload FROM contact_events e
-      WHERE e.account_id = r.account_id AND e.contact_id = r.contact_id AND e.name = w.name
-        AND e.id > coalesce(CASE WHEN NOT w.is_first THEN r.seen_event END, r.since_event, first_id(r.started_at))
-        AND e.id <> ALL (w.consumed)
-      ORDER BY e.id LIMIT ${LOOK}
-    ) e
-    ORDER BY r.id, e.id
+    SELECT run_id, id, CASE WHEN bytes_before < ${MOST_BYTES} THEN payload END AS payload, is_last
+    FROM (
+      SELECT run_id, id, payload, position = count(*) OVER run AND position < ${MOST_EVENTS} AS is_last, position,
+        sum(bytes) OVER (ORDER BY run_id, id) - bytes AS bytes_before
+      FROM (
+        SELECT r.id AS run_id, e.id, e.payload, row_number() OVER (PARTITION BY r.id ORDER BY e.id) AS position,
+          CASE WHEN pg_column_compression(e.payload) IS NULL THEN greatest(pg_column_size(e.payload), ${MIN_BYTES})
+            ELSE ${MAX_BYTES} END AS bytes
+        FROM json_to_recordset(${JSON.stringify(waiting)}::json)
+          AS w(account_id uuid, run_id uuid, name text, is_first boolean, consumed uuid[])
+        JOIN automation_runs r ON r.account_id = w.account_id AND r.id = w.run_id
+        CROSS JOIN LATERAL (
+          SELECT e.id, e.payload FROM contact_events e
+          WHERE e.account_id = r.account_id AND e.contact_id = r.contact_id AND e.name = w.name
+            AND e.id > coalesce(CASE WHEN NOT w.is_first THEN r.seen_event END, r.since_event, first_id(r.started_at))
+            AND e.id <> ALL (w.consumed)
+          ORDER BY e.id LIMIT ${MOST_EVENTS}
+        ) e
+      ) found
+      WINDOW run AS (PARTITION BY run_id)
+    ) counted
+    WHERE bytes_before < ${MOST_BYTES} OR position = 1
+    ORDER BY run_id, id
   `)
 }

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
 import { advanceSet } from '#flows/automations/engine/advance_set.ts'
+import { newId } from '#lib/ids.ts'
+import { lookBack } from '#sql/automations/engine/look_back.ts'
 import { ingestEvents } from '#sql/events/contact_events.ts'
 import type { Tx } from '#sql/pool.ts'
 import { passTime, readRun, startRuns, storeAutomation, type TestStep } from '#test/support/automation_runs.ts'
@@ -188,3 +190,51 @@ t.test('more events than one read returns are read in turn', async t => {
   for (let n = 0; n < 3; n++) await run.advance()
   t.equal(await run.lastName(), 'last')
 })
+
+t.test('an event that a run has looked at is not read again', async t => {
+  const filter_rule = { type: 'rule', field: 'event.n', operator: 'gte', value: 10 }
+  const run = await openWait(t, [], { ...WAIT, config: { ...WAIT.config, filter_rule } })
+  await run.send(1)
+  await run.advance()
+  await run.send(2)
+  const waiting = { account_id: run.account.id, run_id: run.id, name: 'order.paid', is_first: false, consumed: [] }
+  const rows = await pool.transaction(tx => lookBack(tx, [waiting]))
+  shows(t, rows, [{ payload: { n: 2 }, is_last: true }])
+  await run.advance()
+  t.strictSame(await pool.transaction(tx => lookBack(tx, [waiting])), [])
+
+  // An event gets a lower id than the last one if the clock of Postgres was set back.
+  await pool.pg.query('UPDATE automation_runs SET seen_event = $2 WHERE id = $1', [run.id, `f${newId().slice(1)}`])
+  await run.send(11)
+  await run.advance()
+  t.equal(await run.lastName(), '11')
+})
+
+t.test('many runs that wait for large events of one contact read a few megabytes at a time', async t => {
+  const filter_rule = { type: 'rule', field: 'event.text', operator: 'contains', value: 'no such text' }
+  const run = await openWait(t, [], { ...WAIT, config: { ...WAIT.config, filter_rule } })
+  const { automation_id } = await readRun(world, run.id)
+  const ids = [run.id, ...(await startRuns(world, run.account, automation_id, Array(39).fill(run.contact)))]
+  const text = 'x'.repeat(60_000)
+  const drafts = Array.from({ length: 20 }, () => eventDraft(run.account, run.contact, 'order.paid', { text }))
+  await ingestEvents(pool, drafts)
+  const waiting = ids.map(run_id => ({
+    ...{ account_id: run.account.id, run_id, name: 'order.paid', is_first: true, consumed: [] },
+  }))
+  const rows = await pool.transaction(tx => lookBack(tx, waiting))
+  t.equal(new Set(rows.map(({ run_id }) => run_id)).size, ids.length, 'each run is told that there are events')
+  t.equal(rows.filter(({ payload }) => payload !== null).length, 64, '4 MB of them are read')
+
+  // 800 reads of an event, at most 64 per pass.
+  const isDone = async () => (await readRuns(ids)).every(({ due_at }) => due_at > new Date())
+  for (let passes = 0; passes < 40 && !(await isDone()); passes++) await run.advance()
+  const [last] = (
+    await pool.pg.query('SELECT max(id::text) AS id FROM contact_events WHERE contact_id = $1', [run.contact])
+  ).rows
+  shows(t, await readRuns(ids), Array(40).fill({ status: 'running', wait_event: 'order.paid', seen_event: last.id }))
+  t.ok(await isDone())
+})
+
+async function readRuns(ids: string[]) {
+  return (await pool.pg.query('SELECT * FROM automation_runs WHERE id = ANY ($1)', [ids])).rows
+}
