@@ -1,8 +1,9 @@
--- Types of several files' functions, which go with them. First of all files: a type must be there before another holds it.
+-- Types that functions of several files use; dropping a type drops these functions too. This file comes first, since a
+-- type must exist before its users.
 DROP TYPE IF EXISTS quota_request, quota_decision, delivery_change, announcement, email_event, given_contact,
   import_part CASCADE;
 
--- One email and how many it counts for: one for each recipient.
+-- One email, and how many emails it counts as: one per recipient.
 CREATE TYPE quota_request AS (
   "position" integer,
   account_id uuid,
@@ -10,7 +11,7 @@ CREATE TYPE quota_request AS (
   domain_id uuid
 );
 
--- refusal: daily_quota_exceeded, monthly_quota_exceeded, reputation_limit_exceeded, or null and what it takes.
+-- refusal: daily_quota_exceeded, monthly_quota_exceeded or reputation_limit_exceeded; if null, the debits apply.
 CREATE TYPE quota_decision AS (
   "position" integer,
   account_id uuid,
@@ -18,11 +19,11 @@ CREATE TYPE quota_decision AS (
   quota_debit integer,
   credit_debit integer,
   domain_id uuid,
-  warm_up_since timestamptz, -- the day of its domain's warm-up that it counts for, or null
-  retry_after integer        -- seconds until its domain has room for it, when that is why it was refused
+  warm_up_since timestamptz, -- day of its domain's warm-up that it counts toward, or null
+  retry_after integer        -- seconds until its domain has room for it, if refused for that reason
 );
 
--- What became of a delivery by its result.
+-- The change of a delivery by its result.
 CREATE TYPE delivery_change AS (
   account_id uuid,
   email_id uuid,
@@ -41,20 +42,20 @@ CREATE TYPE delivery_change AS (
   domain_id uuid
 );
 
--- Something that happened, which webhooks are told.
+-- An event to announce to webhooks.
 CREATE TYPE announcement AS (
   account_id uuid,
   type text, -- of the catalogue (lib/webhooks/event_types.ts)
   data jsonb
 );
 
--- Something that happened to a sent email.
+-- An event of a sent email.
 CREATE TYPE email_event AS (
   account_id uuid,
   email_id uuid,
   type text,         -- without `email.`
-  recipients text[], -- whom it concerns; null: all
-  more jsonb         -- what is told besides; may be null
+  recipients text[], -- recipients concerned; null: all
+  more jsonb         -- additional fields; may be null
 );
 
 -- A contact as a caller gives it (sql/contacts/upsert_contacts.sql).
@@ -69,11 +70,11 @@ CREATE TYPE given_contact AS (
   timezone text
 );
 
--- Records of an import that follow each other (sql/contacts/import/merge_import_part.sql).
+-- Consecutive records of an import (sql/contacts/import/merge_import_part.sql).
 CREATE TYPE import_part AS (
-  rows bigint,           -- all that are staged
-  given given_contact[], -- those to merge
+  rows bigint,           -- all staged rows
+  given given_contact[], -- contacts to merge
   leaving text[],        -- addresses that opt out in a record that is not merged
   wrong bigint,
-  known bigint           -- repeated addresses that were noted when they were staged, as releases before did
+  known bigint           -- repeated addresses that were noted at staging, as earlier releases did
 );

@@ -4,13 +4,13 @@ import { LostConnectionError, NoAnswerError, NotConnectedError, sqlState } from 
 import { refuseInside } from './own_transaction.ts'
 import { cutOff, Watchdog } from './watchdog.ts'
 
-/** A statement may take so long, and a second more for each megabyte in it. */
+/** Longest time of a statement, plus a second per megabyte in it. */
 const STATEMENT_TIMEOUT_MS = 15_000
 const LARGE = 1 << 20
-/** The client gives up a little after the server would have: only one connection that hangs gets this far. */
+/** The client times out a little after the server would have: only a connection that hangs gets this far. */
 const LATE_MS = 2_000
 
-/** The backend of a connection is found by its name, which no other connection has: a process id may be used again. */
+/** A client with a unique application_name, by which its backend is found: a process id may be reused. */
 class NamedClient extends pg.Client {
   readonly session: string
   readonly made_at = performance.now()
@@ -24,7 +24,7 @@ class NamedClient extends pg.Client {
 
 type Connections = { pool: pg.Pool; watchdog: Watchdog }
 
-/** Runs one statement on the connection that the work has for itself. */
+/** Runs one statement on the connection that is reserved for the work. */
 export type Session = (text: string, values?: unknown[], name?: string) => Promise<pg.QueryResult>
 
 export type ConnectionOptions = { max: number; application_name: string; onError: (error: Error) => void }
@@ -49,7 +49,7 @@ export function openConnections(database_url: string, options: ConnectionOptions
   return { pool, watchdog: new Watchdog(database_url) }
 }
 
-/** Does some work on a connection of its own, which is replaced if it breaks. */
+/** Runs `work` on a connection reserved for it, which is replaced if it breaks. */
 export async function withSession<T>(connections: Connections, work: (session: Session) => Promise<T>): Promise<T> {
   refuseInside(connections.pool)
   const client = await connect(connections)
@@ -65,7 +65,7 @@ export async function withSession<T>(connections: Connections, work: (session: S
       throw new NoAnswerError(broken, client.session)
     }
   }
-  // A connection lost while checked out reports here as well as to its query, whose error is the one we throw.
+  // A connection lost while checked out reports here as well as to its query; the error of the query is the one thrown.
   const onError = (error: Error) => {
     broken = error
   }
@@ -78,13 +78,14 @@ export async function withSession<T>(connections: Connections, work: (session: S
   }
 }
 
-/** A statement of many megabytes may take longer to arrive and to be stored than others may take in total. */
+/** Runs a statement. One of many megabytes gets a longer timeout, since it takes longer to transfer and to store. */
 async function run(client: pg.PoolClient, query: pg.QueryConfig): Promise<pg.QueryResult> {
   const length = lengthOf(query.values)
   if (length < LARGE) return client.query(query)
   const statement_timeout = STATEMENT_TIMEOUT_MS + Math.ceil((length / LARGE) * 1_000)
   await client.query(`SET statement_timeout = ${statement_timeout}`)
-  const reset = () => client.query('RESET statement_timeout').catch(() => {}) // refused in a lost transaction, which undoes it
+  // This fails in an aborted transaction, whose rollback resets the timeout.
+  const reset = () => client.query('RESET statement_timeout').catch(() => {})
   try {
     const result = await client.query({ ...query, query_timeout: statement_timeout + LATE_MS } as pg.QueryConfig)
     await reset()
@@ -95,7 +96,10 @@ async function run(client: pg.PoolClient, query: pg.QueryConfig): Promise<pg.Que
   }
 }
 
-/** Postgres answered with a SQLSTATE and did not end the session over it. Anything else leaves it in an unknown state. */
+/**
+ * Returns true if Postgres responded with a SQLSTATE and did not end the session. Any other error leaves the connection
+ * in an unknown state.
+ */
 function isSound(error: unknown): boolean {
   return /^(?!57P0[123]|08)/.test(sqlState(error) ?? '08')
 }
@@ -114,7 +118,7 @@ async function connect({ pool, watchdog }: Connections): Promise<Connection> {
     if (!(await watchdog.mayConnect())) throw new NotConnectedError(new Error('Postgres does not reply'))
     const client = await connectOne(pool)
     if (client.made_at > watchdog.silent_at) return client
-    client.release(true) // from before the network was away: it may be forgotten at the other end
+    client.release(true) // opened before the network outage: the other end may have forgotten it
   }
 }
 

@@ -3,12 +3,12 @@ import pg from 'pg'
 import type { Log } from '#lib/log.ts'
 import { isOutage, OUTAGE } from '#lib/log_repeats.ts'
 
-/** Connections of a runner, which every worker has two of. */
+/** Connections of a runner; each worker has two runners. */
 export const RUNNER_CONNECTIONS = 4
 
 /**
- * Opens a pool for graphile-worker to use, which the caller ends. A pool of its own would be ended without a listener for
- * errors: a connection that is lost at that moment would end the process.
+ * Opens a pool for graphile-worker, which the caller must end. graphile-worker would end its own pool without an error
+ * listener, so a connection lost at that moment would end the process.
  */
 export function openGraphilePool(database_url: string, max: number, log: Logger): pg.Pool {
   const pool = new pg.Pool({ connectionString: database_url, max })
@@ -20,10 +20,10 @@ export function openGraphilePool(database_url: string, max: number, log: Logger)
 
 export const silentLogger = new Logger(() => () => {})
 
-/** As pg and Node say that there is no connection: in the message alone, with some. */
+/** Messages of pg and Node for a lost connection; some errors have nothing but the message. */
 const LOST = /ECONN|EPIPE|ETIMEDOUT|terminat|not queryable|timeout exceeded|starting up|shutting down|recovery mode/
 
-/** graphile-worker's log in ours. Its `info` is about each job, so it is `debug` here. */
+/** Writes graphile-worker's log to ours. Its `info` is about single jobs, so it becomes `debug`. */
 export function graphileLogger(log: Log): Logger {
   return new Logger(() => (level, message, meta) => {
     const write = level === 'error' ? log.error : level === 'warning' ? log.warn : log.debug

@@ -2,8 +2,8 @@ import type { JobName, JobPayload } from '#lib/jobs.ts'
 import { type Queryable, sql } from './pool.ts'
 
 /**
- * A nudge; the rows say what is to be done. `job_key`: of several that wait, one runs. `when`: not before that time, or not
- * before so many seconds have passed.
+ * Adds a job. It only wakes a worker; the rows define the work. `job_key`: of several waiting jobs with the same key,
+ * only one runs. `when`: earliest time, or seconds from now.
  */
 export async function addJob<Name extends JobName>(
   db: Queryable,
@@ -26,13 +26,16 @@ export async function addJob<Name extends JobName>(
 export type NewJob<Name extends JobName> = {
   payload: JobPayload<Name>
   job_key: string
-  /** Of jobs of one queue one runs at a time. */
+  /** Jobs of one queue run one at a time. */
   queue_name: string
-  /** 0 is that of others; what is higher runs later. */
+  /** Other jobs have 0; higher numbers run later. */
   priority: number
 }
 
-/** Many in one statement: each by itself would wake up every worker. One that waits already keeps its turn. */
+/**
+ * Adds many jobs in one statement, since single ones would each wake every worker. A job that waits already keeps its
+ * place.
+ */
 export async function addJobs<Name extends JobName>(
   db: Queryable,
   identifier: Name,

@@ -1,16 +1,16 @@
 import pg from 'pg'
 import { LostConnectionError } from './outage.ts'
 
-/** The announcements about one id, from the moment it is followed. */
+/** Notifications about one id, from the moment when it is followed. */
 export type Following = {
-  /** Resolves once something was announced since the last call, or may have been missed; or after this time. */
+  /** Resolves once something was announced since the last call, or may have been missed, or after `ms`. */
   next(ms: number): Promise<void>
   end(): void
 }
 
 /**
- * Hears announcements of ids (NOTIFY) on a connection of its own, which the first `follow` opens. Nothing may rely on it: a
- * connection is lost now and then, and behind some poolers LISTEN hears nothing.
+ * Receives notifications of ids (NOTIFY) on a separate connection, which the first `follow` opens. Nothing may depend
+ * on them: connections are lost now and then, and behind some poolers LISTEN receives nothing.
  */
 export class Listener {
   readonly #database_url: string
@@ -21,14 +21,20 @@ export class Listener {
   #connection: Promise<pg.Client | null> | null = null
   #isClosed = false
 
-  /** `onError` gets the reason if nothing is heard for a while; the next call of `follow` or `next` connects again. */
+  /**
+   * `onError`: called with the reason if nothing is received for a while; the next call of `follow` or `next`
+   * reconnects.
+   */
   constructor(database_url: string, channel: string, onError: (error: Error) => void) {
     this.#database_url = database_url
     this.#channel = channel
     this.#onError = onError
   }
 
-  /** Announcements made after it resolves are heard. It resolves also if Postgres is away: then none are heard. */
+  /**
+   * Notifications sent after this resolves are received. It also resolves if Postgres is unavailable; then none are
+   * received.
+   */
   async follow(id: string): Promise<Following> {
     await this.#listen()
     return followOne(this.#followers, id, () => this.#listen())
@@ -56,7 +62,7 @@ export class Listener {
     })
     let isLost = false
     const lose = (error: Error) => {
-      if (isLost) return // an error may come twice, and by then there is another connection
+      if (isLost) return // an error may be emitted twice, and by then there is another connection
       isLost = true
       this.#lose(client, error)
     }
@@ -65,7 +71,7 @@ export class Listener {
     try {
       await client.connect()
       await client.query(`LISTEN ${client.escapeIdentifier(this.#channel)}`)
-      this.#wakeAll() // announcements made meanwhile were not heard
+      this.#wakeAll() // notifications sent meanwhile were missed
       return client
     } catch (error) {
       lose(error as Error)

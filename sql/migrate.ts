@@ -8,13 +8,13 @@ import { openGraphilePool, silentLogger } from './graphile.ts'
 import { listMigrations, type Migration } from './migrations.ts'
 import { NotConnectedError } from './pool.ts'
 
-/** Any fixed number: processes that migrate the same database at the same moment take turns. */
+/** Arbitrary fixed number: processes that migrate the same database at the same time take turns. */
 const MIGRATION_LOCK = 7_205_113
 
-/** The end of the names of migrations whose statements are run one by one, each by itself. */
+/** Suffix of migrations whose statements run one by one, outside a transaction. */
 const OUTSIDE_TRANSACTIONS = '.concurrently.sql'
 
-/** Brings a database to what this code needs: graphile-worker's schema first, then ours. */
+/** Migrates a database to what this code needs: first graphile-worker's schema, then ours. */
 export async function migrate(database_url: string): Promise<void> {
   const client = new pg.Client({ connectionString: database_url, connectionTimeoutMillis: 5_000 })
   await connect(client)
@@ -39,7 +39,7 @@ async function migrateJobQueue(database_url: string): Promise<void> {
   await runMigrations({ pgPool, logger: silentLogger }).finally(() => pgPool.end())
 }
 
-/** Asks again and again: to wait in a statement would hold up an index that another process builds concurrently. */
+/** Takes the lock by polling: a waiting statement would block an index that another process builds concurrently. */
 async function takeTurn(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK])
@@ -56,7 +56,7 @@ async function connect(client: pg.Client): Promise<void> {
   }
 }
 
-/** What to tell an operator whose database does not answer. */
+/** Returns the error for an operator whose database cannot be reached. */
 export function unreachable(cause: NotConnectedError): StartupError {
   return new StartupError(`The database of DATABASE_URL cannot be reached: ${cause.message}`, { cause })
 }
@@ -66,7 +66,7 @@ async function apply(client: pg.Client, { name, text, replaces }: Migration): Pr
   const note = `${forget} INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`
   try {
     if (name.endsWith(OUTSIDE_TRANSACTIONS)) {
-      // An index that is built while others write cannot be built in a transaction. Each statement may run again.
+      // A concurrent index build cannot run in a transaction. Each statement may run again.
       for (const statement of text.split(/;\s*$/m)) if (statement.trim()) await client.query(statement)
       await client.query(note)
       return

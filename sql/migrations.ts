@@ -4,22 +4,23 @@ import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 
-/** A file of SQL. `replaces` is the beginning of the names of its earlier versions. */
+/** An SQL file. `replaces`: prefix of the names of its earlier versions. */
 export type Migration = { name: string; text: string; replaces?: string }
 
 /**
- * The migrations that this code needs, in order. A file of migrations/ is applied once and never changes again. The other files of
- * SQL drop and create what they hold, and are applied again, all together, whenever one has changed: their hash is the name.
+ * The migrations that this code needs, in order. A file of migrations/ is applied once and never changes again. The
+ * other SQL files drop and create their functions, and all of them are applied again whenever one has changed: their
+ * hash is the name.
  */
 export async function listMigrations(): Promise<Migration[]> {
   const functions = (await readAll('**/*.sql', ['migrations/**'])).map(file => file.text).join('\n')
   const hash = createHash('sha256').update(functions).digest('hex').slice(0, 12)
-  // They refer to each other's types, whichever comes first.
+  // The files refer to each other's types in any order.
   const text = `SET check_function_bodies = off;\n${functions}`
   return [...(await readAll('migrations/*.sql')), { name: `functions ${hash}`, text, replaces: 'functions ' }]
 }
 
-/** By name, of files in any folder: `_types.sql` is the first. */
+/** Reads files in any folder, sorted by name, so that `_types.sql` is the first. */
 async function readAll(pattern: string, exclude: string[] = []): Promise<Migration[]> {
   const paths = await Array.fromAsync(glob(pattern, { cwd: import.meta.dirname, exclude }))
   const files = paths.map(path => ({ path, name: basename(path) })).sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -29,9 +30,9 @@ async function readAll(pattern: string, exclude: string[] = []): Promise<Migrati
 }
 
 const needed = listMigrations()
-needed.catch(() => {}) // whoever asks is told
+needed.catch(() => {}) // callers get the error
 
-/** Names of those the database does not have yet: of all while it is empty. */
+/** Returns the names of migrations that the database does not have yet; all of them if it is empty. */
 export async function listPendingMigrations(db: Queryable): Promise<string[]> {
   const names = (await needed).map(migration => migration.name)
   const Table = z.object({ exists: z.boolean() })

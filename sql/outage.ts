@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { OutageError } from '#lib/errors.ts'
 
-/** No connection was free or could be made in time: nothing was sent, so nothing was done. */
+/** No connection was free or could be opened in time: nothing was sent, so nothing was done. */
 export class NotConnectedError extends OutageError {
   constructor(cause: unknown) {
     // A refused connection to a name with several addresses is an AggregateError with an empty message.
@@ -11,8 +11,8 @@ export class NotConnectedError extends OutageError {
 }
 
 /**
- * Postgres did not answer a statement: it may be done, or undone, or still at work. `session` is the application_name of
- * the connection, by which `endSession` finds the backend that had it.
+ * Postgres did not respond to a statement, which may be done, undone or still running. `session`: the application_name
+ * of the connection, by which `endSession` finds its backend.
  */
 export class NoAnswerError extends OutageError {
   readonly session: string
@@ -23,14 +23,14 @@ export class NoAnswerError extends OutageError {
   }
 }
 
-/** A connection broke that nobody was using. */
+/** An idle connection broke. */
 export class LostConnectionError extends OutageError {
   constructor(cause: Error) {
     super(cause.message, { cause })
   }
 }
 
-/** The SQLSTATE Postgres answered, or null when it did not answer: connection lost, refused, timed out. */
+/** Returns the SQLSTATE of a Postgres error; null if Postgres did not respond: connection lost, refused, timed out. */
 export function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null
 }

@@ -2,7 +2,7 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 
-/** Where a page of a list lies; `id` cursors are exclusive. */
+/** The position of a page in a list; `id` cursors are exclusive. */
 export type Position = { limit: number; after?: string | undefined; before?: string | undefined }
 
 /** A page of a list, newest first (contract 1.1). */
@@ -12,13 +12,13 @@ export function emptyPage<Row>(): Page<Row> {
   return { object: 'list', has_more: false, data: [] }
 }
 
-/** JSON of a page whose rows may be large, at most: what comes after it is the next page's. */
+/** Most bytes of JSON of a page whose rows may be large; further rows go to the next page. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
 /**
- * Reads one page by keyset, never by offset. `list` gets the condition, order and limit to put into its query: one row
- * more than asked for, which tells whether there are more. For rows that are always small: a thousand of them, as large
- * as the API lets them become, must stay below MAX_PAGE_BYTES. All others are a `HeavyList`.
+ * Reads one page by keyset, never by offset. `list` gets the condition, order and limit for its query; the limit is one
+ * row more than requested, to tell if there are more. Only for rows that are always small: a thousand of the largest
+ * rows that the API allows must stay below MAX_PAGE_BYTES. All other lists are a `HeavyList`.
  */
 export async function readPage<Row>(
   position: Position,
@@ -30,23 +30,23 @@ export async function readPage<Row>(
   return { object: 'list', has_more: rows.length > limit, data: before ? data.reverse() : data }
 }
 
-/** The query of the ids of a page, in its order, found by an index before anything else of the rows is read. */
+/** Returns the query of the ids of a page, in order; it must be served by an index before other columns are read. */
 export type Ids = (where: FragmentSqlToken, order: FragmentSqlToken, limit: number) => FragmentSqlToken
 
-/** A list of rows whose size strangers or callers choose. */
+/** A list of rows whose size depends on strangers or callers. */
 export type HeavyList<Shape extends z.ZodRawShape> = {
   type: z.ZodObject<Shape>
   ids: Ids
-  /** The query of the one row of an id. */
+  /** Returns the query of the row with an id. */
   row: (id: FragmentSqlToken) => FragmentSqlToken
-  /** Name of the prepared statement, when nothing but the position changes the text of the queries. */
+  /** Name of the prepared statement, if only the position changes the text of the queries. */
   name?: string
 }
 
 /**
- * As `readPage`, but the page ends before its rows are larger than `max_bytes` of JSON, and has one row at least. Postgres
- * weighs the rows and sends only those of the page. A page that ends early leaves out the rows farthest from the cursor,
- * so that the walk goes on with them.
+ * As `readPage`, but the page ends before its rows exceed `max_bytes` of JSON; it has at least one row. Postgres
+ * measures the rows and sends only those of the page. A page that ends early leaves out the rows farthest from the
+ * cursor, so that the next page starts with them.
  */
 export async function readHeavyPage<Shape extends z.ZodRawShape>(
   db: Queryable,
@@ -77,7 +77,7 @@ export async function readHeavyPage<Shape extends z.ZodRawShape>(
 const HeavyRow = z.looseObject({ matching_rows: z.int() })
 
 function condition({ after, before }: Position): FragmentSqlToken {
-  // Without a type of its own, a cursor is of the type of the ids.
+  // An untyped cursor takes the type of the ids.
   return after ? sql.fragment`id < ${after}` : before ? sql.fragment`id > ${before}` : sql.fragment`true`
 }
 
@@ -89,7 +89,7 @@ function direction({ before }: Position): FragmentSqlToken {
   return before ? sql.fragment`id ASC` : sql.fragment`id DESC`
 }
 
-/** Returns the argument of to_timestamp(). A date as text would fail in the year 0, which Postgres does not have. */
+/** Returns the argument of to_timestamp(). A date as text would fail for the year 0, which Postgres does not have. */
 export function seconds(moment: Date | undefined): number | null {
   return moment ? moment.getTime() / 1_000 : null
 }

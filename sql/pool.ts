@@ -12,35 +12,38 @@ export const sql = createSqlTag()
 type Query<Row> = QuerySqlToken<z.ZodType<Row>>
 type Statement = QuerySqlToken
 
-/** How many rows a query answers is in its verb; every row is checked against the query's zod type. */
+/** The verb says how many rows a query returns; every row is checked against the query's zod type. */
 export type Queryable = {
   any<Row>(query: Query<Row>): Promise<Row[]>
   maybeOne<Row>(query: Query<Row>): Promise<Row | null>
   one<Row>(query: Query<Row>): Promise<Row>
-  /** Runs a statement whose rows do not matter; answers how many it touched. */
+  /** Runs a statement whose rows do not matter; returns how many it affected. */
   run(statement: Statement): Promise<number>
 }
 
-/** A transaction's queries. What takes a Tx writes several statements in one commit, or keeps a lock for the next one. */
+/**
+ * The queries of a transaction. A function that takes a Tx writes several statements in one commit, or holds a lock for
+ * the next one.
+ */
 export type Tx = Queryable & { readonly tx: true }
 
 export type Pool = Queryable & {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** For libraries that take a pg pool. */
   pg: pg.Pool
-  /** Whether Postgres answers. */
+  /** Tells if Postgres responds. */
   watchdog: Watchdog
   end(): Promise<void>
 }
 
 export type PoolOptions = { max?: number; application_name?: string; onError?: (error: Error) => void }
 
-/** Connections of a pool, which every process has one of. */
+/** Connections of a pool; each process has one pool. */
 export const POOL_CONNECTIONS = 10
 
 /**
- * A pool of connections in which nothing waits without a bound: for a connection 2 s, for a lock 3 s, for a statement
- * 15 s, for a Postgres that does not reply to anything 2.5 s.
+ * Creates a pool of connections in which every wait is limited: for a connection 2 s, for a lock 3 s, for a statement
+ * 15 s, for a Postgres that does not respond at all 2.5 s.
  */
 export function createPool(database_url: string, options: PoolOptions = {}): Pool {
   const connections = openConnections(database_url, {
@@ -76,7 +79,7 @@ function queryable(session: Session): Queryable {
   }
 }
 
-/** The tag numbers its placeholders `$slonik_1`, so that fragments can be put together. */
+/** Replaces the placeholders `$slonik_1` of the tag, which uses them so that fragments can be combined. */
 function textOf(query: Statement): string {
   return query.sql.replaceAll('$slonik_', '$')
 }
@@ -97,7 +100,7 @@ async function inTransaction<T>(session: Session, work: (tx: Tx) => Promise<T>):
     throw error
   }
   const { command } = await session('COMMIT')
-  // Postgres answers so when a statement had failed and its error was caught on the way here.
+  // Postgres responds with ROLLBACK if a statement failed and its error was caught inside the work.
   if (command !== 'COMMIT') throw new Error('The transaction was rolled back: one of its statements failed.')
   return result
 }

@@ -7,12 +7,13 @@ const UNIQUE_VIOLATION = '23505'
 const MAX_RETRIES = 3
 
 /**
- * Serialization failure and deadlock; and what a statement ends in while a migration replaces the functions and types that
- * it uses: internal error, wrong type, undefined function or object, changed plan. Postgres has undone the statement.
+ * Serialization failure and deadlock; and errors of statements that run while a migration replaces the functions and
+ * types that they use: internal error, wrong type, undefined function or object, changed plan. Postgres has undone the
+ * statement.
  */
 const CONFLICTS = new Set(['40001', '40P01', 'XX000', '42804', '42883', '42704', '0A000'])
 
-/** Runs a statement again when Postgres undid it for a conflict with others: 3 times, with jitter. */
+/** Retries a statement that Postgres has undone because of a conflict: 3 times, with jitter. */
 export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
   for (let retry = 0; ; retry++) {
     try {
@@ -24,12 +25,15 @@ export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Postgres refused the data (class 22 or 23) and so nothing of the statement was done. */
+/** Returns true if Postgres refused the data (class 22 or 23), so that nothing of the statement was done. */
 export function isRefusedData(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }
 
-/** For a statement that may find what must be unique taken: throws 409 with the message then, and any other error as it is. */
+/**
+ * Returns a handler for errors of a statement: it throws 409 with the message for a unique violation, and any other
+ * error as it is.
+ */
 export function refuseDuplicate(message: string, statusCode = 409): (error: unknown) => never {
   return cause => {
     throw sqlState(cause) === UNIQUE_VIOLATION
@@ -38,19 +42,19 @@ export function refuseDuplicate(message: string, statusCode = 409): (error: unkn
   }
 }
 
-/** A lock was not to be had within lock_timeout. */
+/** Returns true if a lock was not available within lock_timeout. */
 export function isLockTimeout(error: unknown): boolean {
   return sqlState(error) === '55P03'
 }
 
-/** A statement took longer than statement_timeout. */
+/** Returns true if a statement took longer than statement_timeout. */
 export function isStatementTimeout(error: unknown): boolean {
   return sqlState(error) === '57014'
 }
 
 /**
- * Runs a set-based statement; when Postgres refuses its data, runs its halves instead, until the culprit stands alone
- * and gets the error as its result. Nobody fails for another's data.
+ * Runs a set-based statement. If Postgres refuses its data, runs its halves instead, until the faulty item is alone and
+ * gets the error as its result. No item fails because of another.
  */
 export async function splitOnRefusal<In, Out>(
   items: In[],

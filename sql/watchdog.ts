@@ -3,22 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { sqlState } from './outage.ts'
 
-/** `silent`: there is no reply at all; `refuses`: it replies, but runs no statement, as while it starts. */
+/** `silent`: no response at all. `refuses`: it responds but runs no statement, for example while it starts. */
 export type Health = 'serves' | 'refuses' | 'silent'
 
-/** Time is counted in ticks, so that a process that stood still takes that for one tick and not for a silent Postgres. */
+/**
+ * Time is counted in ticks, so that a process that was suspended counts that as one tick and not as a silent Postgres.
+ */
 const TICK_MS = 250
 const SUSPICIOUS_TICKS = 4
 const PROBE_TICKS = 5
-/** A statement that is at work for longer is asked about again after so many. */
+/** A statement that runs longer is checked again after this many ticks. */
 const AGAIN_TICKS = 8
 
 type Statement = { ticks: number; lose: (error: Error) => void }
 
 /**
- * Tells a Postgres that is slow from one that cannot be reached. TCP alone takes minutes to notice that packets are
- * dropped, and a statement may be at work for 15 s. So when a statement has had no reply for a second, Postgres is asked
- * something on a new connection; if it stays silent, and answers no other statement meanwhile, all statements that wait are
+ * Distinguishes a slow Postgres from an unreachable one. TCP alone takes minutes to notice that packets are dropped,
+ * and a statement may run for 15 s. So if a statement has no response for a second, Postgres is probed on a new
+ * connection; if it stays silent and responds to no other statement meanwhile, all waiting statements are considered
  * lost.
  */
 export class Watchdog {
@@ -27,9 +29,9 @@ export class Watchdog {
   #timer: NodeJS.Timeout | undefined
   #probing: Promise<Health> | null = null
   #isSuspicious = false
-  /** As the last probe found it. */
+  /** Result of the last probe. */
   isSilent = false
-  /** By performance.now(): when Postgres last ran a statement, and when it was last found silent. */
+  /** Times of performance.now(): when Postgres last ran a statement, and when it was last found silent. */
   answered_at = performance.now()
   silent_at = Number.NEGATIVE_INFINITY
 
@@ -37,7 +39,7 @@ export class Watchdog {
     this.#database_url = database_url
   }
 
-  /** Resolves or rejects with the statement, or rejects when Postgres has become silent over it. */
+  /** Resolves or rejects with the statement, or rejects if Postgres becomes silent meanwhile. */
   async watch<T>(run: () => Promise<T>): Promise<T> {
     const lost = Promise.withResolvers<never>()
     const statement = { ticks: 0, lose: lost.reject }
@@ -52,17 +54,17 @@ export class Watchdog {
     }
   }
 
-  /** False while Postgres is known to be silent: a new connection would only hang. */
+  /** Returns false while Postgres is known to be silent: a new connection would only hang. */
   async mayConnect(): Promise<boolean> {
     return !this.isSilent || (await this.probe()) !== 'silent'
   }
 
-  /** Asks Postgres; calls that come meanwhile share the answer. */
+  /** Probes Postgres; concurrent calls share the result. */
   probe(): Promise<Health> {
     const asked_at = performance.now()
     this.#probing ??= probe(this.#database_url).then(found => {
       this.#probing = null
-      // Under load a new connection may take long, while those that are there get their answers.
+      // Under load a new connection may take long while existing ones still get responses.
       const health = found === 'silent' && this.answered_at > asked_at ? 'serves' : found
       this.isSilent = health === 'silent'
       if (health === 'silent') this.silent_at = performance.now()
@@ -94,10 +96,10 @@ export class Watchdog {
   }
 }
 
-/** Asks Postgres on a connection of its own. Takes 1.3 s at most. */
+/** Probes Postgres on a separate connection. Takes at most 1.3 s. */
 export async function probe(database_url: string): Promise<Health> {
   const client = new pg.Client({ connectionString: database_url, application_name: 'mailbrook probe' })
-  client.on('error', () => {}) // it is told by what was waiting
+  client.on('error', () => {}) // the pending call rejects with it
   const enough = new AbortController()
   try {
     return await Promise.race([ask(client), ticks(PROBE_TICKS, enough.signal).then(() => 'silent' as const)])
@@ -122,14 +124,14 @@ async function ticks(count: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Closes a connection in an unknown state at once. By RST, which takes back what is not delivered yet: a statement that
- * reached Postgres only when the network is back would be run although its caller has been told otherwise.
+ * Closes a connection in an unknown state at once, by RST, which discards undelivered data: otherwise a statement that
+ * reaches Postgres only after the network is back would run although its caller has got an error.
  */
 export function cutOff(client: pg.Client | pg.PoolClient): void {
   const stream = (client as pg.Client).connection.stream as Socket
   try {
     stream.resetAndDestroy()
   } catch {
-    stream.destroy() // by TLS, which knows no RST
+    stream.destroy() // a TLS socket cannot send RST
   }
 }

@@ -3,10 +3,10 @@ import { ApiError } from '#lib/errors.ts'
 import { networkOf } from '#lib/net/client_address.ts'
 import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
 
-/** Sends of an address are counted per such window. */
+/** Length of the window in which sends per client address are counted. */
 export const WINDOW_S = 60
 
-/** Counts a send of a client address, by HTTP or by SMTP. Null when sends are not limited. */
+/** Returns a function that counts a send (HTTP or SMTP) of a client address; null if sends are not limited. */
 export function createCountAddress({ config, log, pool }: Foundation): CountUse | null {
   const { SENDS_PER_MINUTE: uses } = config
   if (uses === 0) return null

@@ -4,7 +4,7 @@ import type { Secrets } from '#lib/secrets.ts'
 import { insertApiKey, type NewApiKey } from '#sql/accounts/api_keys.ts'
 import type { Queryable } from '#sql/pool.ts'
 
-/** Makes a key and returns its text: only its hash is stored, so this is the one moment it can be shown. */
+/** Creates a key and returns its text, which cannot be shown again: only its hash is stored. */
 export async function createApiKey(
   db: Queryable,
   secrets: Secrets,

@@ -13,8 +13,8 @@ const UNIQUE_VIOLATION = '23505'
 export const SANDBOX_DOMAIN = 'sandbox.internal'
 
 /**
- * Makes the account `default` with a sandbox domain, all of it or nothing. Answers its full-access key the first time,
- * afterwards null: whoever gets the key must be able to show it.
+ * Creates the account `default` with a sandbox domain in one transaction. Returns its full-access key the first time
+ * and null afterwards. The caller must show the key, since it cannot be read again.
  */
 export async function setUp(pool: Pool, secrets: Secrets): Promise<string | null> {
   if (await findAccount(pool, DEFAULT_ACCOUNT)) return null
@@ -33,7 +33,7 @@ export async function setUp(pool: Pool, secrets: Secrets): Promise<string | null
       return createApiKey(tx, secrets, { ...key, domain_id: null, expires_at: null })
     })
   } catch (error) {
-    // Another start on the same database was faster.
+    // Another process has set up the same database first.
     if (sqlState(error) === UNIQUE_VIOLATION && (await findAccount(pool, DEFAULT_ACCOUNT))) return null
     throw error
   }

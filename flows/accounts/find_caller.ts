@@ -9,8 +9,8 @@ const MAX_REMEMBERED = 10_000
 type Remembered = { caller: Promise<Caller | null>; until: number; isAnswered: boolean }
 
 /**
- * Finds the caller of an API key. The database is asked once per key in 4 s, and again when the key has expired since;
- * concurrent requests share one query.
+ * Finds the caller of an API key. A key is queried at most once per 4 s, and again once it has expired; concurrent
+ * requests share one query.
  */
 export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => Promise<Caller | null> {
   const known = new Map<string, Remembered>()
@@ -33,7 +33,7 @@ export function createFindCaller(pool: Pool, pepper: Buffer): (key: string) => P
     return asked
   }
 
-  /** The key may expire while its query is shared. */
+  /** Queries again if the key has expired during the shared query. */
   const share = async (key: string, asked: Remembered): Promise<Caller | null> => {
     const caller = await asked.caller
     return asked.until > performance.now() ? caller : ask(key).caller

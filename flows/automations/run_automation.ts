@@ -16,7 +16,7 @@ export type StartedRun = {
 }
 
 /**
- * Has a contact enter an automation as if by its event.
+ * Starts a run of an automation for a contact, as its trigger event would.
  *
  * @throws {ApiError} 404; 422 if it is disabled, the contact may not enter again or the payload is wrong;
  *   `automation_quota_exceeded`

@@ -8,7 +8,7 @@ import { findSegment } from '#sql/segments/segments.ts'
 import { findTemplateId } from '#sql/templates/templates.ts'
 import { findTopic } from '#sql/topics/topics.ts'
 
-/** The id of the domain of a sender. @throws {ApiError} 422 if it is not one of the account's */
+/** Returns the id of the domain of a sender. @throws {ApiError} 422 if it is not a domain of the account */
 export async function requireSenderDomain(tx: Tx, account_id: string, { domain }: Pick<Address, 'domain'>) {
   const id = await findOwnDomain(tx, account_id, { name: domain })
   if (id !== null) return id
@@ -19,7 +19,10 @@ type Named = Pick<CampaignFields, 'domain_id' | 'audience_id' | 'segment_id' | '
 
 type GivenGroups = { audience_id?: string | null | undefined; segment_id?: string | null | undefined }
 
-/** Reads a segment that is named as an audience, as the `resend` package does. Beside another segment it stays what it is. */
+/**
+ * Moves the id of a segment from `audience_id` to `segment_id`: the `resend` package sends it as an audience. Changes
+ * nothing if `segment_id` names another segment.
+ */
 export async function readAudience<Given extends GivenGroups>(
   tx: Tx,
   account_id: string,
@@ -30,7 +33,9 @@ export async function readAudience<Given extends GivenGroups>(
   return (await findSegment(tx, account_id, id)) ? { ...given, audience_id: null, segment_id: id } : given
 }
 
-/** Checks what a campaign names: its audience, its segment and its topic. @throws {ApiError} 404; 422 for another domain's */
+/**
+ * Checks the audience, the segment and the topic of a campaign. @throws {ApiError} 404; 422 if one is of another domain
+ */
 export async function requireGroups(tx: Tx, account_id: string, named: Named): Promise<void> {
   const { domain_id, audience_id, segment_id, topic_id } = named
   if (audience_id !== null) {
@@ -51,7 +56,7 @@ function requireDomain(field: string, found: string, domain_id: string): void {
   if (found !== domain_id) throw new ApiError('validation_error', `\`${field}\` must be of the domain of \`from\`.`)
 }
 
-/** The id of a template by its id or alias. @throws {ApiError} 404 */
+/** Returns the id of a template that is given by its id or alias. @throws {ApiError} 404 */
 export async function requireTemplateId(tx: Tx, account_id: string, ref: string | null): Promise<string | null> {
   if (ref === null) return null
   const id = await findTemplateId(tx, account_id, ref)

@@ -18,7 +18,7 @@ import { readAudience, requireGroups, requireSenderDomain, requireTemplateId } f
 import { checkTiming, NO_TIMING } from './timing/check_timing.ts'
 import { requireSame } from './timing/later_runs.ts'
 
-/** The account that makes a campaign, and its API key. */
+/** The account that creates a campaign, and the id of its API key. */
 export type Author = { account_id: string; source_id: string | null }
 
 const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
@@ -39,7 +39,10 @@ const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
   ...NO_TIMING,
 }
 
-/** Stores a draft. @throws {ApiError} 404 for what it names; 422 for what is not of the domain of `from` */
+/**
+ * Stores a draft. @throws {ApiError} 404 if a group or template that it names does not exist; 422 if that is not of the
+ * domain of `from`
+ */
 export async function insertDraft(tx: Tx, { account_id, source_id }: Author, given: NewCampaign): Promise<Campaign> {
   const domain_id = await requireSenderDomain(tx, account_id, given.from)
   const before = { ...NOTHING, domain_id, from: formatAddress(given.from) }
@@ -47,7 +50,7 @@ export async function insertDraft(tx: Tx, { account_id, source_id }: Author, giv
   return insertCampaign(tx, { account_id, id: newId(), source_id }, fields)
 }
 
-/** Changes the given fields of a draft. @throws {ApiError} 404; 422 if it is no draft any more */
+/** Changes the given fields of a draft. @throws {ApiError} 404; 422 if it is no longer a draft */
 export async function changeCampaign(pool: Pool, campaign: CampaignId, change: CampaignChange): Promise<void> {
   const { account_id } = campaign
   await pool.transaction(async tx => {
@@ -62,7 +65,7 @@ export async function changeCampaign(pool: Pool, campaign: CampaignId, change: C
   })
 }
 
-/** Makes a draft of a campaign, named `Copy of …` unless told otherwise. @throws {ApiError} 404 */
+/** Creates a draft that copies a campaign, named `Copy of …` by default. @throws {ApiError} 404 */
 export async function copyCampaign(
   pool: Pool,
   { account_id, source_id }: Author,

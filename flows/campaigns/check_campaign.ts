@@ -21,10 +21,11 @@ export type CampaignConfig = Pick<Config, 'BASE_URL' | 'MAIL_TRANSPORT' | 'SIMUL
 export type Checked = { frozen: FrozenCampaign; postal_address: string | null; addressed: Addressed }
 
 /**
- * Checks that a locked campaign can be sent. Until the transaction ends nobody deletes what it names.
+ * Checks that a locked campaign can be sent, and locks the groups that it names against deletion until the transaction
+ * ends.
  *
- * @param is_due it was scheduled, and pauses do not keep it from beginning
- * @throws {ApiError} 422 with the first reason; another if sending is paused or not configured
+ * @param is_due true for a scheduled campaign, which starts even while sending is paused
+ * @throws {ApiError} 422 with the first reason; another code if sending is paused or not configured
  */
 export async function checkCampaign(
   tx: Tx,
@@ -45,7 +46,7 @@ export async function checkCampaign(
   return { frozen, postal_address, addressed: await requireAddressed(tx, config, account_id, campaign) }
 }
 
-/** Returns whom a campaign is for. @throws {ApiError} 422 if it names nobody, or what was deleted */
+/** Returns the groups that a campaign addresses. @throws {ApiError} 422 if it names none, or one that was deleted */
 export async function requireAddressed(
   db: Queryable,
   { SIMULATOR_DOMAIN }: Pick<Config, 'SIMULATOR_DOMAIN'>,
@@ -70,10 +71,10 @@ function requireGroup({ audience_id, segment_id }: Campaign): void {
 }
 
 /**
- * Checks that a domain may send. `is_due`: faults that lie with nothing of the mail do not count, as they pass, and mail waits
- * for their end.
+ * Checks that a domain may send. `is_due`: ignores faults that do not concern the mail itself, since they pass and mail
+ * waits until then.
  *
- * @throws {ApiError} 422; another if sending is paused or not configured
+ * @throws {ApiError} 422; another code if sending is paused or not configured
  */
 export async function requireSender(
   tx: Tx,
@@ -85,7 +86,7 @@ export async function requireSender(
   throw faultError({ fault, detail: detail ?? {} }, { domain, topic_id: null, refusal: null } as Draft)
 }
 
-/** @throws {ApiError} 422 if recipients could not open the links to unsubscribe; `transport`: that of the domain */
+/** Checks that recipients can open the links to unsubscribe. `transport`: that of the domain. @throws {ApiError} 422 */
 export function requirePublicUrl(config: CampaignConfig, transport: string | null): void {
   if ((transport ?? defaultTransport(config)) === 'capture' || isPublicHttps(config.BASE_URL)) return
   fail(
@@ -93,7 +94,10 @@ export function requirePublicUrl(config: CampaignConfig, transport: string | nul
   )
 }
 
-/** Refuses a campaign for nobody, and one for others than expected. @throws {ApiError} 422 */
+/**
+ * Rejects a campaign without recipients, or with a number of them that is more than 10 % off `expected`. @throws
+ * {ApiError} 422
+ */
 export async function requireRecipients(db: Queryable, addressed: Addressed, expected: number | null): Promise<void> {
   if (expected === null) {
     if ((await countRecipients(db, addressed, 1)) === 0) fail('Nobody would get the campaign.')

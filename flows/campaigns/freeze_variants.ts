@@ -10,8 +10,8 @@ import type { Queryable } from '#sql/pool.ts'
 import { readSource } from './read_source.ts'
 
 /**
- * Mail of a campaign with its preview and its footer, before the values of each recipient are put in. `key`: of the variant of an
- * A/B test; null: the campaign has none. `sender`: an address, maybe with a name.
+ * Mail of a campaign with its preview text and its footer, before the values of each recipient are inserted. `key`: of
+ * the variant of an A/B test; null without a test. `sender`: an address, optionally with a name.
  */
 export type FrozenVariant = {
   key: string | null
@@ -22,8 +22,8 @@ export type FrozenVariant = {
 }
 
 /**
- * A campaign as it is sent. Without an A/B test, and after its first run, it has one variant. `subject`: of those without one of
- * their own.
+ * A campaign as it is sent. Without an A/B test, and after its first run, it has one variant. `subject`: used by
+ * variants without their own.
  */
 export type FrozenCampaign = { subject: string; reply_to: string[]; poll: PollForm | null; variants: FrozenVariant[] }
 

@@ -15,7 +15,7 @@ const REASONS: Record<LeftOut, string> = {
   unengaged: 'They have opened none of their campaigns for `exclude_unengaged_days`.',
 }
 
-/** Counts of those who would get a campaign if it were sent now, and of those who would not. */
+/** Counts of the contacts who would get a campaign if it were sent now, and of those who would not. */
 export const RecipientsPreview = z
   .object({
     object: z.literal('campaign_recipients_preview'),

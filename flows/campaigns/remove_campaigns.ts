@@ -10,7 +10,9 @@ import type { Pool } from '#sql/pool.ts'
 const SLICE = 1_000
 const AT_ONCE = 100
 
-/** Removes the campaigns of a deleted domain; what of them is queued is canceled. Their emails stay. May run twice. */
+/**
+ * Removes the campaigns of a deleted domain and cancels their queued deliveries. Their emails are kept. May run twice.
+ */
 export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: string; id: string }): Promise<void> {
   for (;;) {
     const campaigns = await listCampaignsOfDomain(pool, domain, AT_ONCE)

@@ -5,8 +5,8 @@ import { countRecipients } from '#sql/campaigns/count_recipients.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /**
- * Refuses a campaign with more recipients than the plan has room for. Without a quota nobody is counted. No email is counted
- * before it is stored: if others use the room meanwhile, the rest of the campaign waits.
+ * Rejects a campaign with more recipients than the quotas leave room for; without quotas, recipients are not counted.
+ * Nothing is reserved: if other mail uses the room meanwhile, the rest of the campaign waits.
  *
  * @throws {ApiError} `daily_quota_exceeded` or `monthly_quota_exceeded`
  */

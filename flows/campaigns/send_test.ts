@@ -25,7 +25,7 @@ export const CAMPAIGN_TEST = 'campaign_test'
 
 type Services = { pool: Pool; config: Config }
 
-/** An email to somebody who looks at a campaign before it is sent. */
+/** A test email of a campaign, for review before the campaign is sent. */
 export const TestEmail = z
   .object({
     id: z.string(),
@@ -36,10 +36,11 @@ export const TestEmail = z
 type TestEmail = z.infer<typeof TestEmail>
 
 /**
- * Sends a campaign as it is now to some addresses, each an email of its own with the values of the contact of that address, if
- * there is one. With an A/B test each address gets every variant. They count as sends, and for no figure of the campaign. All are sent, or none.
+ * Sends the current state of a campaign to some addresses, as separate emails with the values of the contact of each
+ * address, if there is one. With an A/B test each address gets every variant. They count as sends, but not in the
+ * figures of the campaign. All are sent, or none.
  *
- * @throws {ApiError} 404; 422 if it could not be sent; those of POST /emails
+ * @throws {ApiError} 404; 422 if the campaign cannot be sent; the errors of POST /emails
  */
 export async function sendTest(
   { pool, config }: Services,

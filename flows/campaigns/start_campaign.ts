@@ -23,14 +23,14 @@ import { describeComplaints } from './sending/judge_complaints.ts'
 import { planStart } from './timing/plan_start.ts'
 import { listWarnings } from './warnings.ts'
 
-/** Numbers links, whether or not clicks on them are tracked: the domain decides that with each email. */
+/** Numbers links even if clicks are not tracked: the domain decides that per email. */
 const TRACKED = { opens: false, clicks: true }
 
-/** `warnings`: what recipients or their mail servers may object to; it is sent all the same. */
+/** `warnings`: points that recipients or their mail servers may object to; the campaign is sent anyway. */
 export type SentCampaign = { status: 'queued' | 'testing' | 'scheduled'; scheduled_at: Date | null; warnings: string[] }
 
 /**
- * Begins to send a draft, or schedules it.
+ * Starts to send a draft, or schedules it.
  *
  * @throws {ApiError} 404; 422 with the first reason why it cannot be sent; 429 if it exceeds a quota
  */
@@ -46,7 +46,7 @@ export async function sendCampaign(
   return sendDraft(tx, config, campaign, draft, sending)
 }
 
-/** Stores a campaign, and sends it if it asks for that: both or neither. @throws {ApiError} */
+/** Stores a campaign and, if `send` is set, sends it: both or neither. @throws {ApiError} */
 export async function createCampaign(
   tx: Tx,
   config: CampaignConfig,

@@ -11,9 +11,9 @@ type Services = { pool: Pool; config: CampaignConfig; log: Log }
 const AT_ONCE = 100
 
 /**
- * Begins to send scheduled campaigns whose time has come, each in a commit of its own.
+ * Starts the scheduled campaigns that are due, each in its own transaction.
  *
- * @throws the errors that keep some of them waiting, once the others have begun
+ * @throws {AggregateError} with the errors of campaigns that could not be started, after the others were
  */
 export async function startScheduled(services: Services): Promise<void> {
   const errors: unknown[] = []
@@ -23,7 +23,7 @@ export async function startScheduled(services: Services): Promise<void> {
   if (errors.length > 0) throw new AggregateError(errors, 'some scheduled campaigns could not be started')
 }
 
-/** One that cannot be sent any more fails, and says why. */
+/** Fails a campaign that can no longer be sent, with the reason. */
 async function startDue({ pool, config, log }: Services, campaign: CampaignId): Promise<void> {
   try {
     await pool.transaction(async tx => {

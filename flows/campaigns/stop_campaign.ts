@@ -16,12 +16,14 @@ import {
 import type { Pool, Tx } from '#sql/pool.ts'
 import { cancelPart } from './sending/clear_stopped.ts'
 
-/** The most that the commit of a cancel cancels: a million would take longer than a request may. The job cancels the rest. */
+/**
+ * Most rows that the request itself cancels: a million would take longer than a request may. The job cancels the rest.
+ */
 const PART = { emails: 10_000, pending: 10_000 }
 
 /**
- * Cancels a campaign: what is scheduled becomes a draft again, what is being sent ends. After this commit no worker claims any
- * email of it. Returns its new status.
+ * Cancels a campaign: a scheduled one becomes a draft again, one that is being sent ends. After this commit no worker
+ * claims any of its emails. Returns its new status.
  *
  * @throws {ApiError} 404; 422
  */
@@ -42,7 +44,7 @@ export async function stopCampaign(pool: Pool, campaign: CampaignId): Promise<Ca
   })
 }
 
-/** Stops a campaign for the time being. @throws {ApiError} 404; 422 */
+/** Pauses a campaign. @throws {ApiError} 404; 422 */
 export async function suspendCampaign(pool: Pool, campaign: CampaignId): Promise<CampaignStatus> {
   return pool.transaction<CampaignStatus>(async tx => {
     await requireStatus(tx, campaign, ['queued', 'testing'], 'paused')
@@ -63,9 +65,9 @@ export async function continueCampaign(pool: Pool, campaign: CampaignId): Promis
 }
 
 /**
- * Sends a campaign, or the last run of one that recurs, again to those whose email failed; returns how many.
+ * Sends a campaign, or the last run of a recurring one, again to recipients whose email failed; returns how many.
  *
- * @throws {ApiError} 404; 422 if nobody's did
+ * @throws {ApiError} 404; 422 if no email has failed
  */
 export async function retryCampaign(pool: Pool, campaign: CampaignId): Promise<number> {
   return pool.transaction(async tx => {

@@ -11,13 +11,13 @@ const EVERYBODY =
   'The segment has no conditions, and so all contacts of the domain. To mail only those that were added by hand, set `filter.status` ' +
   'of the segment to `members_only`.'
 
-/** Lists what recipients or their mail servers may object to. */
+/** Lists points that recipients or their mail servers may object to. */
 export function listWarnings(
   { variants }: FrozenCampaign,
   postal_address: string | null,
   { segment, domain_id }: Pick<Addressed, 'segment' | 'domain_id'>,
 ): string[] {
-  // General has the id of its domain, and says by its name whom it has.
+  // The default segment General, whose id is that of its domain, is meant to have everybody.
   const isEverybody = segment !== null && segment.id !== domain_id && findsAll(segment)
   const warnings = variants.flatMap(({ html, text }) => [
     ...(listContentKeys(html, text).some(({ key }) => key === 'poll') ? [NO_POLL] : []),

@@ -14,7 +14,7 @@ import { writeContact } from './write_contacts.ts'
 type Named = { account_id: string; ref: ContactRef }
 
 /**
- * Changes the given members of a contact; returns its id. Properties are merged into those that it has.
+ * Changes the given fields of a contact; returns its id. Properties are merged into its existing ones.
  *
  * @throws {ApiError} 404, `validation_error`, `contacts_busy`, `contacts_timeout`
  */
@@ -31,7 +31,7 @@ export async function changeContact(
 }
 
 /**
- * Deletes a contact; returns its id. Its opt-outs stay: created once more, it has them still.
+ * Deletes a contact; returns its id. Its opt-outs are kept, and apply if it is created again.
  *
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
  */
@@ -40,8 +40,8 @@ export async function removeContact(pool: Pool, { account_id, ref }: Named): Pro
 }
 
 /**
- * Takes a contact out of an audience; returns its id. It stays a contact of the domain, unless the audience is the default
- * one: then it is deleted.
+ * Removes a contact from an audience; returns its id. It stays a contact of the domain, unless the audience is the
+ * default one: then it is deleted.
  *
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
  */

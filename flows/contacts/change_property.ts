@@ -11,7 +11,10 @@ export async function createProperty(pool: Pool, account_id: string, property: N
   return insertProperty(pool, row).catch(refuseDuplicate('`key` is used by another property.'))
 }
 
-/** Changes the value of contacts that have none of their own; null: none. @throws {ApiError} 404; 422 for another type */
+/**
+ * Changes the value for contacts that have none of their own; null removes it. @throws {ApiError} 404; 422 for another
+ * type
+ */
 export async function changeFallback(
   pool: Pool,
   account_id: string,

@@ -8,13 +8,13 @@ import type { GivenContact } from '#sql/contacts/contact_changes.ts'
 import type { StoredProperty } from '#sql/contacts/properties.ts'
 import { toGivenContact } from './given_contact.ts'
 
-/** A contact of a batch that is wrong. `email` is null if none can be shown. */
+/** An invalid contact of a batch. `email` is null if none can be shown. */
 export type BatchFault = { index: number; email: string | null; message: string }
 
-/** `contacts`: each address once. `skipped` counts those whose address comes again later, which wins. */
+/** `contacts`: each address once, the last one wins. `skipped`: how many earlier ones were left out. */
 export type CheckedBatch = { contacts: GivenContact[]; faults: BatchFault[]; skipped: number }
 
-/** In characters, of an address that is shown in an error. */
+/** Most characters of an address that are shown in an error. */
 const MAX_SHOWN = 254
 
 /** Checks the contacts of a batch one by one, in turns with other requests. */
@@ -30,7 +30,7 @@ export async function checkBatch(
     try {
       const contact = readContact(item, `contacts[${index}]`, properties)
       const before = byAddress.get(contact.email)
-      byAddress.delete(contact.email) // in the order of those that win
+      byAddress.delete(contact.email) // keeps the order of the winning ones
       byAddress.set(contact.email, before ? withOptOuts(contact, before, may_resubscribe) : contact)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error

@@ -30,7 +30,7 @@ export async function requireDomain(db: Queryable, named: Named): Promise<string
   return (await findNamed(db, named)) ?? fail('Missing `domain`: the name or the id of one of your domains.')
 }
 
-/** As `findNamed`, or the only domain that the account has. @throws {ApiError} 422 if it has several */
+/** As `findNamed`, or else the only domain of the account. @throws {ApiError} 422 if it has none or several */
 export async function impliedDomain(db: Queryable, named: Named): Promise<string> {
   const id = (await findNamed(db, named)) ?? (await findOnlyDomain(db, named.caller.account_id, SANDBOX_DOMAIN))
   return id ?? fail('Missing `domain`: this account has no domain, or several.')
@@ -41,7 +41,7 @@ function fail(message: string): never {
 }
 
 /**
- * The domain, and the audience if there is one, that a request puts contacts on.
+ * Returns the domain, and the audience if there is one, that a request adds contacts to.
  *
  * @throws {ApiError} 404 for an audience that does not exist; 422 if no domain is named or implied
  */
@@ -57,7 +57,7 @@ export async function contactPlace(
 }
 
 /**
- * The contact of an address on the named domain, or on the only domain of the account that has it.
+ * Returns the contact with an address: on the named domain, or on the only domain of the account that has it.
  *
  * @throws {ApiError} 404 if no domain has it, 422 if several do
  */

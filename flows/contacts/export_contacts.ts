@@ -5,7 +5,7 @@ import type { Pool } from '#sql/pool.ts'
 
 const PAGE = 500
 
-/** The contacts of a domain as lines of CSV, oldest first. An import reads them as they were. */
+/** Yields the contacts of a domain as lines of CSV, oldest first. An import of them restores the same values. */
 export async function* exportContacts(
   pool: Pool,
   place: { account_id: string; domain_id: string },

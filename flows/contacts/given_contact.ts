@@ -1,13 +1,13 @@
 import type { NewContact } from '#lib/contacts/new_contact.ts'
 import type { GivenContact } from '#sql/contacts/contact_changes.ts'
 
-/** Members of a contact that a request gives; undefined leaves one as it is. */
+/** Fields of a contact in a request; undefined leaves a field as it is. */
 export type ContactFields = Pick<
   NewContact,
   'first_name' | 'last_name' | 'unsubscribed' | 'do_not_track' | 'timezone' | 'properties'
 >
 
-/** Returns the contact as Postgres takes it. `properties` by `stored_as`. */
+/** Returns a contact in the form that SQL takes. `properties`: by `stored_as`. */
 export function toGivenContact(
   id: string,
   { email, first_name, last_name, unsubscribed, do_not_track, timezone }: ContactFields & { email: string },

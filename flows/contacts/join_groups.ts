@@ -15,7 +15,7 @@ import type { Queryable, Tx } from '#sql/pool.ts'
 /** `audience_id`: an audience to join, beside the default one of the domain. */
 export type ContactPlace = { account_id: string; domain_id: string; audience_id: string | null }
 
-/** Segments to be added to, and choices about topics. */
+/** Segments to join, and choices about topics. */
 export type Groups = { segments?: string[] | null | undefined; topics?: TopicChoice[] | null | undefined }
 
 /** @throws {ApiError} 404 for a segment or topic that contacts of the domain cannot have */
@@ -25,7 +25,7 @@ export async function requireGroups(db: Queryable, place: ContactPlace, { segmen
   if (ids.length > 0 && (await listForeignTopics(db, place, ids)).length > 0) throw notFound('Topic')
 }
 
-/** Puts contacts into the audience and the segments, and stores their choices about topics. */
+/** Adds contacts to the audience and the segments, and stores their choices about topics. */
 export async function joinGroups(
   tx: Tx,
   { account_id, domain_id, audience_id }: ContactPlace,
@@ -43,7 +43,7 @@ export async function joinGroups(
   await announceTopics(tx, account_id, changed)
 }
 
-/** One event per contact, with the topics that it has changed. */
+/** Announces one event per contact, with its changed topics. */
 export async function announceTopics(tx: Tx, account_id: string, changed: ChangedTopic[]): Promise<void> {
   const events = [...Map.groupBy(changed, ({ contact_id }) => contact_id)].map(([id, choices]) => ({
     account_id,

@@ -11,10 +11,13 @@ import {
 } from '#sql/contacts/leftovers.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Rows per statement: short enough that nobody waits long for a row. */
+/** Rows per statement: few enough that nobody waits long for a lock. */
 const SLICE = 1_000
 
-/** Removes what is left of something that was deleted with up to millions of contacts. May run twice; tells no webhook. */
+/**
+ * Removes the rest of a deleted domain, audience, segment, topic or property, which may affect millions of contacts.
+ * May run twice; sends no webhook events.
+ */
 export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload<'remove_leftovers'>): Promise<void> {
   switch (of) {
     case 'domain':

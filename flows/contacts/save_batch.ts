@@ -15,7 +15,10 @@ import { type ContactPlace, joinGroups, requireGroups } from './join_groups.ts'
 import { noteConsents, tellAutomations } from './save_contact.ts'
 import { contactsTimeout, writeContacts } from './write_contacts.ts'
 
-/** The contacts of a statement, and their characters of JSON at most: none takes long, or needs a timeout of its own. */
+/**
+ * Most contacts per statement, and most characters of their JSON: no statement takes long enough to need its own
+ * timeout.
+ */
 const SLICE = 1_000
 const SLICE_LENGTH = 500_000
 
@@ -27,10 +30,11 @@ export type SavedBatch = {
 }
 
 /**
- * Adds or changes the contacts of a batch, all in one transaction; those that are wrong are left out. Of equal addresses
- * the last wins, but an opt-out of any of them holds. One that has unsubscribed is subscribed only by `resubscribe`.
+ * Adds or changes the contacts of a batch in one transaction; invalid ones are left out. Of equal addresses the last
+ * wins, but an opt-out in any of them counts. A contact that has unsubscribed is subscribed again only with
+ * `resubscribe`.
  *
- * @param max_ms so long it may take once it has the lock
+ * @param max_ms longest time that it may take once it has the lock
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
  */
 export async function saveBatch(
@@ -99,7 +103,7 @@ async function storeSlices(
   return saved
 }
 
-/** In the order of the addresses: two batches in different order would deadlock. */
+/** Sorts contacts by address: two batches in different order would deadlock. */
 function* slicesOf(contacts: GivenContact[]): Generator<GivenContact[]> {
   let slice: GivenContact[] = []
   let length = 0

@@ -14,8 +14,8 @@ import { writeContacts } from './write_contacts.ts'
 export type SavedContact = { is_new: boolean; contact: Contact }
 
 /**
- * Adds a contact, or changes the one that has its address on the domain. Only `unsubscribed: false` subscribes one that has
- * unsubscribed.
+ * Adds a contact, or changes the one with the same address on the domain. A contact that has unsubscribed is subscribed
+ * again only by `unsubscribed: false`.
  *
  * @throws {ApiError} 404, `validation_error`, `contacts_busy`, `contacts_timeout`
  */
@@ -32,7 +32,7 @@ export async function saveContact(
   })
 }
 
-/** As `saveContact`, in a transaction of `writeContacts`. `source`: what a new contact comes from. */
+/** As `saveContact`, in a transaction of `writeContacts`. `source`: origin of a new contact. */
 export async function storeContact(
   tx: Tx,
   place: ContactPlace,
@@ -63,7 +63,7 @@ export async function tellAutomations(tx: Tx, account_id: string, saved: Upserte
   await tellContacts(tx, account_id, 'contact.unsubscribed', gone)
 }
 
-/** Notes who has unsubscribed or subscribed. */
+/** Records a consent for each contact that has unsubscribed or subscribed. */
 export async function noteConsents(
   tx: Tx,
   place: ContactPlace,

@@ -7,9 +7,9 @@ import type { Pool } from '#sql/pool.ts'
 /** One recipient of an email. */
 export type UnsubscribingRecipient = {
   account_id: string
-  /** The domain that the email is from, whose contact the recipient is or could be. */
+  /** The domain that the email is from; its contacts include the recipient, or could. */
   domain_id: string
-  /** The address alone, without a name, in any case of letters. */
+  /** The address without a name, in any letter case. */
   address: string
   /** The topic that the links unsubscribe from; null: from everything that is sent from the domain. */
   topic_id: string | null
@@ -27,8 +27,8 @@ export type UnsubscribingRecipient = {
 export type UnsubscribeLinks = { https: string; mailto: string | null }
 
 /**
- * The links by which a recipient unsubscribes, signed and without a limit of time. The same recipient of the same email
- * always gets the same links, and nobody else gets them. Only the first call of a process reads the database.
+ * Returns the links by which a recipient unsubscribes, signed and without expiry. The same recipient of the same email
+ * always gets the same links, and nobody else gets them. Only the first call in a process reads the database.
  */
 export function createUnsubscribeLinks({
   pool,

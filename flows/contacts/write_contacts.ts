@@ -7,7 +7,7 @@ import { isLockTimeout, isStatementTimeout, retryConflicts } from '#sql/retry.ts
 const RETRY_AFTER = { 'retry-after': '2' }
 
 /**
- * Runs a transaction that writes contacts of a domain, under the account's contact lock, shared with other such writers.
+ * Runs a transaction that writes contacts of a domain, with a shared lock on the contacts of the account.
  *
  * @throws {ApiError} `contacts_busy` if an import holds the lock for 2 s; `contacts_timeout`, with nothing done; 404
  */
@@ -29,7 +29,7 @@ export async function writeContacts<T>(
   }
 }
 
-/** As `writeContacts`, for one contact that exists: nobody else changes it until the transaction ends. */
+/** As `writeContacts`, for one existing contact, which is locked until the transaction ends. */
 export async function writeContact<T>(
   pool: Pool,
   account_id: string,
@@ -47,7 +47,7 @@ function contactsBusy(cause: unknown): ApiError {
   return new ApiError('contacts_busy', message, { headers: RETRY_AFTER, cause })
 }
 
-/** Thrown in a transaction, it undoes it. */
+/** Must be thrown inside the transaction, so that it is rolled back. */
 export function contactsTimeout(cause?: unknown): ApiError {
   const message = 'The contacts were not stored in time, and nothing was changed. Send fewer of them at a time.'
   return new ApiError('contacts_timeout', message, { headers: RETRY_AFTER, cause })

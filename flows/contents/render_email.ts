@@ -16,24 +16,26 @@ import type { PersonalLinks } from '#lib/templates/personal_links.ts'
 import { findContent, type StoredParts } from '#sql/contents/contents.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** The parts cannot be made from what is stored, now or later. */
+/** The parts cannot be rendered from the stored content, now or later. */
 export class RenderError extends Error {}
 
-/** `tracking` is as email_contents.tracking has it. */
+/** `tracking`: as in email_contents.tracking. */
 type EmailParts = StoredParts & { account_id: string; id: string; tracking?: number | null }
 
-/** Links that only the message of one recipient has; `tracked_by` is for emails with tracking. */
+/** Links in the message of one recipient. `tracked_by` is for emails with tracking. */
 export type PersonalParts = { links: PersonalLinks; tracked_by: Omit<TrackedBy, 'source_id'> }
 
 /**
- * Returns the parts of the message of an email, with the links of a recipient if it has such links. For nobody
- * (`personal` is not given) the placeholders of links stay, and nothing is tracked.
+ * Returns the parts of the message of an email, with the links of a recipient if it has personal links. Without
+ * `personal` the placeholders of links stay, and nothing is tracked.
  *
  * @throws {RenderError}
  */
 export type RenderEmail = (email: EmailParts, personal?: PersonalParts) => Promise<Source>
 
-/** Characters of compiled sources that a process remembers. A longer one than MAX_ENTRY is read for each email. */
+/**
+ * Characters of compiled sources that a process caches. A source longer than MAX_ENTRY is read again for each email.
+ */
 const CACHE_SIZE = 16 << 20
 const MAX_ENTRY = 2 << 20
 
@@ -41,8 +43,8 @@ type Compiled = { content: CompiledContent; shared: SharedLinks }
 type Compilation = { account_id: string; content_id: string | null; source: Source; filling: Filling }
 
 /**
- * Makes the parts of messages from what is stored: in the worker to send them, in the API to show them. What emails or
- * recipients share is read and compiled once; it never changes.
+ * Renders the parts of messages from stored content: in the worker to send them, in the API to show them. Content that
+ * emails or recipients share is read and compiled once; it never changes.
  */
 export function createRenderEmail(pool: Pool): RenderEmail {
   const cache = new LRUCache<string, Compiled, Compilation>({
@@ -50,7 +52,7 @@ export function createRenderEmail(pool: Pool): RenderEmail {
     maxEntrySize: MAX_ENTRY,
     sizeCalculation: ({ content: { html, text } }) => 1 + (html ? weightOf(html) : 0) + (text ? weightOf(text) : 0),
     fetchMethod: (_key, _stale, { context }) => compileSource(pool, context),
-    // A content that is waited for arrives, also when others have taken its place in the cache.
+    // A pending fetch completes even if its entry is evicted from the cache meanwhile.
     ignoreFetchAbort: true,
   })
 
@@ -59,7 +61,7 @@ export function createRenderEmail(pool: Pool): RenderEmail {
     const tracking = personal ? trackingOf(email.tracking ?? 0) : null
     const filling = { has_values: variables !== null, is_personal: isPersonal(renderer), tracking }
     const context = { account_id, content_id, source: { html, text }, filling }
-    // The source of one email is worth keeping for its other recipients alone.
+    // The source of a single email is cached only for its other recipients.
     const isKept = content_id !== null || (personal && (html?.length ?? 0) + (text?.length ?? 0) > 0)
     return isKept
       ? cache.forceFetch(`${account_id} ${content_id ?? id} ${JSON.stringify(filling)}`, { context })

@@ -3,15 +3,15 @@ import { newId } from '#lib/ids.ts'
 import { LongHtml } from '#lib/sending/long_html.ts'
 import type { NewContent } from '#sql/contents/contents.ts'
 
-/** A source that several emails refer to, or one with long html. */
+/** A source that several emails refer to, or that has long html. */
 export type SharedSource = Omit<NewContent, 'html'> & { html: string | LongHtml | null }
 
-/** Bytes of a source up to which each email keeps its own: to refer to another row takes as much. */
+/** Up to this many bytes, each email stores its own source: a reference to another row takes as much space. */
 const SHORT = 1_000
 
 /**
- * Finds the sources that emails of one request share: those of templates, and those that are equal. Marks these emails
- * with their `content_id`, and returns the contents to store.
+ * Finds the sources that emails of one request share: sources of templates and equal sources. Sets the `content_id` of
+ * these emails, and returns the contents to store.
  */
 export function shareContents(emails: ResolvedEmail[]): SharedSource[] {
   const contents = new Map<string, SharedSource>()

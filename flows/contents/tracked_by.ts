@@ -8,12 +8,14 @@ import type { PersonalParts } from './render_email.ts'
 /** `tracking_host`: null while it is not verified. */
 type TrackedEmail = { account_id: string; tracking_host: string | null }
 
-/** The beginning of the URLs of tracked links and pixels. */
+/** Returns the origin of the URLs of tracked links and pixels. */
 export function trackingOrigin(tracking_host: string | null, { BASE_URL }: Pick<Config, 'BASE_URL'>): string {
   return tracking_host === null ? BASE_URL : `https://${tracking_host}`
 }
 
-/** Returns where the opens, clicks and answers of a recipient of an email are told, by the id of its delivery. */
+/**
+ * Returns the origin, keys and tokens that report opens, clicks and answers of a recipient, by the id of the delivery.
+ */
 export type FindTrackedBy = (email: TrackedEmail, delivery: { id: string }) => Promise<PersonalParts['tracked_by']>
 
 export function createTrackedBy({ pool, secrets, config }: Dependencies): FindTrackedBy {

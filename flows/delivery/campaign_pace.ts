@@ -1,12 +1,12 @@
-/** Most mail of campaigns that a process holds before it knows how fast it sends. */
+/** Most deliveries of campaigns that a process holds before it knows how fast it sends. */
 const AT_REST = 125
-/** For how many seconds it may hold mail of campaigns, at the rate of the last second. */
+/** Seconds of campaign mail that it may hold, at the rate of the last second. */
 const AHEAD_SECONDS = 2
 const WINDOW_MS = 1_000
 
 /**
- * How much mail of campaigns a process holds: what it needs for two seconds, so that it is not in the way of other mail, and a
- * pause or a cancel still reaches most of it.
+ * Limits the campaign deliveries that a process holds to about two seconds of sending, so that they do not delay other
+ * mail and most of them still react to a pause or a cancel.
  */
 export class CampaignPace {
   readonly #now: () => number
@@ -16,7 +16,7 @@ export class CampaignPace {
   #rate = 0
   #since: number
 
-  /** @param slots how many are sent at the same time: no more than these and as many again wait for a slow server */
+  /** @param slots deliveries sent at the same time; at most that many more wait for a slow server */
   constructor(slots: number, now = () => performance.now()) {
     this.#least = Math.min(AT_REST, 2 * slots)
     this.#now = now
@@ -37,7 +37,7 @@ export class CampaignPace {
     this.#since = this.#now()
   }
 
-  /** How much more it may claim. */
+  /** Returns how many more deliveries of campaigns may be claimed. */
   room(): number {
     return Math.max(0, Math.floor(Math.max(this.#least, this.#rate * AHEAD_SECONDS)) - this.#held)
   }

@@ -2,7 +2,7 @@ import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.
 import { type Doubted, listDoubted } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Decisions about mail in doubt: it is sent once more, taken for delivered, or taken for lost. */
+/** Decisions about mail in doubt: send it again, treat it as delivered, or treat it as lost. */
 export const DOUBT_ACTIONS = ['retry', 'release', 'drop'] as const
 export type DoubtAction = (typeof DOUBT_ACTIONS)[number]
 
@@ -14,7 +14,7 @@ const RESULTS: Record<DoubtAction, DeliveryResult> = {
 
 const BATCH = 500
 
-/** Decides all mail in doubt of an email or a campaign; returns how many recipients that were. */
+/** Settles all deliveries in doubt of an email or a campaign; returns how many. */
 export async function decideDoubts(pool: Pool, of: Doubted, action: DoubtAction): Promise<number> {
   let count = 0
   for (let after: string | null = null; ; ) {

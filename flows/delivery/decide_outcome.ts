@@ -32,22 +32,23 @@ const PAUSED = 'Sending was paused or canceled before it left.'
 const NO_SUCH_USER = judgeReply('550 5.1.1 Simulated: no such user', 'rcpt')
 
 /**
- * Decides what needs no message: simulated recipients, domains that no mail may go to, and addresses that were suppressed
- * or left the topic since the email was accepted, and mail of runs that were stopped. Null: it must be sent.
+ * Decides deliveries that need no message: simulated recipients, domains that must not get mail, addresses that were
+ * suppressed or left the topic since the email was accepted, and mail of stopped runs. Returns null if the delivery
+ * must be sent.
  */
 export function decideUnsent(delivery: ClaimedDelivery, config: Config): DeliveryResult | null {
   const address = { address: delivery.recipient, domain: delivery.destination }
   if (delivery.is_stopped) return { outcome: 'canceled', reason: STOPPED }
   switch (simulatedOutcome(address, config.SIMULATOR_DOMAIN)) {
     case null:
-      // Acceptance checks this too; this is the last check, for whatever else puts deliveries into the queue.
+      // Acceptance checks this too; this is the last check, for deliveries that were queued by other means.
       if (isReservedDomain(delivery.destination)) return { outcome: 'suppressed', reason: RESERVED }
       if (delivery.suppressed) return { outcome: 'suppressed', reason: SUPPRESSED }
       if (delivery.has_left) return { outcome: 'suppressed', reason: LEFT }
       if (delivery.unsubscribed) return { outcome: 'suppressed', reason: UNSUBSCRIBED }
       return null
     case 'delivered':
-    // Their opens and clicks are played once they have it (play_recipient.ts).
+    // Their opens and clicks are simulated after delivery (play_recipient.ts).
     case 'opened':
     case 'clicked':
       return { outcome: 'delivered', reply: '250 2.0.0 Simulated', via: 'simulator' }
@@ -62,12 +63,12 @@ export function decideUnsent(delivery: ClaimedDelivery, config: Config): Deliver
   }
 }
 
-/** The result of a delivery that its fence refused: as if it had been claimed only then. */
+/** Returns the result of a delivery that its fence refused, as if it had been claimed only then. */
 export function decideRefused(delivery: ClaimedDelivery, config: Config): DeliveryResult {
   return decideUnsent(delivery, config) ?? { outcome: 'released', reason: PAUSED }
 }
 
-/** The envelope sender of one delivery: its local part names the delivery, signed (VERP). */
+/** Returns the envelope sender of one delivery: its local part identifies the delivery and is signed (VERP). */
 export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, config: Config, secrets: Secrets): string {
   return `${returnPathLocal(delivery.id, secrets)}@${sender.return_path ?? config.RETURN_PATH_DOMAIN ?? sender.name}`
 }
@@ -88,26 +89,29 @@ export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Confi
   }
 }
 
-/** Mail of campaigns, and of automations for marketing, goes after all other mail. */
+/** Returns true for mail of campaigns and marketing automations, which is sent after all other mail. */
 export function isBulk({ priority }: Pick<ClaimedDelivery, 'priority'>): boolean {
   return priority > 0
 }
 
-/** Tells whether mail in doubt waits for a person. That of an automation is one email to one person, like a single one. */
+/**
+ * Returns true if mail in doubt waits for a person. Mail of an automation is one email to one person, so it counts as
+ * single mail.
+ */
 export function isHeld({ is_campaign }: { is_campaign: boolean }, { IN_DOUBT, IN_DOUBT_CAMPAIGNS }: Config): boolean {
   return (is_campaign ? IN_DOUBT_CAMPAIGNS : IN_DOUBT) === 'hold'
 }
 
-/** The stored fields of a refusal. */
+/** Returns the stored fields of a refusal. */
 function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): DeliveryResult {
   return refused
 }
 
-/** The result of an error while preparing: final if the email itself is at fault, else another attempt. */
+/** Returns the result of an error while preparing: final if the email itself is at fault, else another attempt. */
 export function judgeError(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
   const reason = error instanceof Error ? error.message : String(error)
   if (error instanceof UnsendableError) return { outcome: 'failed', reason }
-  // Not the email's fault: the database or a key could not be read. It does not use up an attempt.
+  // The email is not at fault: the database or a key could not be read. This uses up no attempt.
   if (!(error instanceof ComposeError)) return { outcome: 'released', reason, delay: RELEASE_SECONDS }
   if (delivery.attempt >= COMPOSE_ATTEMPTS) return { outcome: 'failed', reason }
   return { outcome: 'deferred', reason, delay: retryDelay(delivery.attempt) }

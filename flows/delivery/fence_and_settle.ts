@@ -40,13 +40,13 @@ export class DeliveryStore {
   }
 
   /**
-   * Resolves to `allowed` if the final dot may be written, to `lost` if another may have the delivery by now, or to why it may
-   * no longer be sent. Waits for one of `places` first: they limit the deliveries between fence and result, without those set
-   * aside. Each token that was fenced must be settled, by the same object.
+   * Resolves to `allowed` if the final dot may be written, to `lost` if another worker may hold the delivery by now, or
+   * to the reason why it may no longer be sent. First waits for one of `places`, which limit the deliveries between
+   * fence and result, except those set aside. Each fenced token must be settled by the same object.
    */
   async fence(token: Token & { is_watched: boolean }, places: Semaphore): Promise<Fence> {
     await places.acquire()
-    // Settled while it waited: nothing else would release the place.
+    // It was settled while it waited, so nothing else would release the place.
     if (this.#settled.has(token)) {
       places.release()
       return 'lost'
@@ -62,7 +62,8 @@ export class DeliveryStore {
   }
 
   /**
-   * Writes a result, retried while Postgres is away until `giveUp`. Resolves to false if the token was out of date.
+   * Writes a result; retries until `giveUp` while Postgres is unavailable. Resolves to false if the token was out of
+   * date.
    */
   async settle(token: ClaimedDelivery, result: DeliveryResult): Promise<boolean> {
     const { account_id, id, attempt, lease_owner, email_id } = token
@@ -70,12 +71,12 @@ export class DeliveryStore {
     try {
       return await this.#writeResult({ ...result, account_id, id, attempt, lease_owner, email_id })
     } finally {
-      // Not when the fence fails: it may have been written all the same.
+      // The place is kept if the fence fails: it may have been written all the same.
       this.setAside(token)
     }
   }
 
-  /** From now on a result that cannot be written is left to the sweep. */
+  /** From now on, results that cannot be written are left to the sweep. */
   giveUp(): void {
     this.#gaveUp.abort()
   }

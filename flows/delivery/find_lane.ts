@@ -17,8 +17,8 @@ type Dependencies = {
 }
 
 /**
- * Finds the lane of each delivery before anything else is done for it. This may look up names in DNS, which takes as long as
- * their owners like; meanwhile only the delivery itself is held.
+ * Finds the lane of each delivery before any other work on it. This may look up names in DNS, which can take as long as
+ * their servers like; only the delivery itself is held meanwhile.
  */
 export class LaneFinder {
   readonly #deps: Dependencies
@@ -49,7 +49,7 @@ export class LaneFinder {
     else onResult(delivery, found)
   }
 
-  /** Returns the lane, or the result if it cannot be sent now. */
+  /** Returns the lane, or the result if the delivery cannot be sent now. */
   async #find(delivery: ClaimedDelivery): Promise<string | DeliveryResult> {
     const { log, transport, whyFull } = this.#deps
     try {

@@ -22,9 +22,9 @@ type Dependencies = SendServices & {
 
 const STOPPED: DeliveryResult = { outcome: 'released', reason: 'The worker stopped.' }
 
-/** Takes claimed deliveries through this process: prepared, sent, settled. Each step is fair to destinations. */
+/** Prepares, sends and settles claimed deliveries. Each step is fair to destinations. */
 export class Pipeline {
-  /** By claim, not by delivery: one whose lease was lost may still be in progress here when it is claimed again. */
+  /** One per claim, since a delivery whose lease was lost may be claimed again while it is in progress here. */
   readonly held = new Set<ClaimedDelivery>()
   readonly campaign_pace: CampaignPace
   readonly #deps: Dependencies
@@ -32,7 +32,7 @@ export class Pipeline {
   /** By name of the pool of slots. */
   readonly #queues = new Map<string, TransportQueues>()
   readonly #stopping = new AbortController()
-  /** Deliveries not being sent yet, by destination: all of them, and those that are not of campaigns. */
+  /** Deliveries not being sent yet, by destination: all of them, and those that are not bulk mail. */
   readonly #unsent = { all: new Tally(), other: new Tally() }
   #idlers: (() => void)[] = []
 
@@ -54,7 +54,7 @@ export class Pipeline {
     return load
   }
 
-  /** Destinations for which no mail is claimed, or no mail of campaigns, as so many deliveries wait here that go before it. */
+  /** Destinations with `count` deliveries waiting here: no mail, or no bulk mail, is claimed for them. */
   busy(count: number): { busy_destinations: string[]; bulk_busy: string[] } {
     return { busy_destinations: this.#unsent.other.from(count), bulk_busy: this.#unsent.all.from(count) }
   }
@@ -99,11 +99,11 @@ export class Pipeline {
     })
   }
 
-  /** Keeps a lane that several destinations share, and one transport of several, from taking all the room. */
+  /** Prevents a lane of several destinations, or one of several transports, from taking all the room. */
   #whyFull(delivery: ClaimedDelivery, lane: string, isShared: boolean): string | null {
     const queues = this.#queuesOf(delivery)
     const free = CAPACITY - this.load
-    // A destination with a lane of its own needs no check: nothing is claimed for it while it has many.
+    // A destination with its own lane needs no check: nothing is claimed for it while it has many.
     if (isShared && queues.count(lane) > free) return 'Other mail to the same receiver goes first.'
     if (this.#queues.size > 1 && queues.load > free) return 'Other mail by the same transport goes first.'
     return null

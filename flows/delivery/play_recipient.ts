@@ -15,10 +15,10 @@ import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
 const PIXEL = /\/t\/o\/([\w-]+)\.gif/
 const LINK = /\/t\/c\/([\w-]+)\/([\w-]+)/
 
-/** As a hit has it, from this machine, since no request has made it. */
+/** Fields of a simulated hit; it comes from this machine, since no request made it. */
 const PLAYED = { class: 'human', rule: 'simulator', ip: '127.0.0.1', user_agent: 'Mailbrook simulator' } as const
 
-/** Emails whose hits are recorded in one statement. */
+/** Most emails whose hits are recorded per statement. */
 const MAX_EMAILS = 100
 
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; prepareMessage: PrepareMessage }
@@ -26,12 +26,13 @@ type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; pr
 export type PlayRecipient = (delivery: ClaimedDelivery) => Promise<void>
 
 /**
- * Plays a person at the simulator's mailboxes `opened` and `clicked`, once the email is delivered: takes the pixel, and the
- * first tracked link, out of its message and records their hits. Does nothing for all others, and for mail without tracking.
+ * Simulates a person at the simulator's mailboxes `opened` and `clicked` after an email is delivered: takes the pixel
+ * and the first tracked link out of its message and records their hits. Does nothing for other recipients or for mail
+ * without tracking.
  */
 export function createPlayRecipient({ pool, log, config, secrets, prepareMessage }: Dependencies): PlayRecipient {
   const readTokenKeys = createReadTokenKeys({ pool, secrets })
-  // Together, as those of people are: one by one they would take all connections of the worker.
+  // Recorded in batches, as real hits are: one by one they would take all connections of the worker.
   const record = coalesce<TrackingHit[], void>(
     async hits => {
       await recordHits(pool, hits.flat())

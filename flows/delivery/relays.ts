@@ -8,18 +8,24 @@ import { createSmtpTransport, relayServer } from '#lib/delivery/smtp/transport.t
 import type { Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 
-/** What stays as it was is told again after this time: seldom enough for any load, in time for what reads it. */
+/** Interval at which an unchanged state is reported again: rare enough for any load, often enough for its readers. */
 const REPEAT_MS = 10_000
 
 type Options = {
   config: Config
   log: Log
   timeouts: SmtpTimeouts
-  /** Told why no mail can leave until somebody changes the configuration, and by null that it does again. */
+  /**
+   * Called with the reason why no mail can leave until somebody changes the configuration, and with null once it can
+   * again.
+   */
   note: (fault: string | null) => Promise<void>
 }
 
-/** The relays of the configuration, each with its own connections and breakers. Mail that must have TLS gets none without. */
+/**
+ * The relays of the configuration, each with its own connections and breakers. Mail that requires TLS never uses a
+ * connection without it.
+ */
 export function createRelays({ config, log, timeouts, note }: Options): Transport {
   const servers = relayUrls(config).map(url => relayServer(url, config.HELO_NAME))
   const tell = watchFaults(servers.length, repeatSeldom(log, note))
@@ -29,7 +35,7 @@ export function createRelays({ config, log, timeouts, note }: Options): Transpor
   const transports = servers.flatMap((server, i) => {
     const shared = { places: new RelayPlaces(connections, timeouts.stall), silence: new Silence() }
     const plain = createSmtpTransport(server, timeouts, connections, fault => tell(i, fault))
-    // What one domain asks for and the relay has not is no fault of the others.
+    // A relay without TLS is at fault only for domains that require it, so no fault is reported here.
     const strict =
       server.secure || server.require_tls
         ? plain
@@ -47,7 +53,7 @@ export function createRelays({ config, log, timeouts, note }: Options): Transpor
   }
 }
 
-/** While one of several relays takes mail, what is wrong with the others stops nobody. */
+/** Reports a fault only if all relays have one: while any of them accepts mail, the others stop nothing. */
 function watchFaults(
   count: number,
   tell: (fault: string | null) => void,

@@ -26,7 +26,9 @@ type Dependencies = SendServices & {
   signal: AbortSignal
   /** Called before a delivery is handed to the transport. */
   onStart: (prepared: Prepared) => void
-  /** Called when a delivery waits for a silent server, up to ten minutes: its slot is free for others. */
+  /**
+   * Called when a delivery is set aside to wait for a silent server, up to ten minutes: its slot is free for others.
+   */
   onAside: (delivery: ClaimedDelivery) => void
   onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
@@ -71,7 +73,7 @@ export class SendQueue {
     const { delivery, lane } = prepared
     let isAside = false
     const onSilence = () => {
-      // A kill never leaves more in doubt than twice the slots.
+      // Limited so that a kill leaves at most twice the slots in doubt.
       if (this.#aside >= this.#deps.slots) return false
       isAside = true
       letGo(prepared.message)
@@ -110,7 +112,7 @@ export class SendQueue {
       mail_from: returnPath(delivery, sender, config, secrets),
       recipient: delivery.recipient,
       tls: sender.tls,
-      // The one whose slot it holds, even if its domain has another transport by now.
+      // The transport whose slot it holds, even if its domain has another transport by now.
       transport: delivery.transport,
       message,
       fence,

@@ -32,7 +32,7 @@ export const SENDER_TIMES: SenderTimes = {
 
 /**
  * Most deliveries per claim. A destination with this many waiting is skipped, so a slow one never fills a quarter of
- * CAPACITY. Only other mail that waits keeps other mail back: that of campaigns goes behind it.
+ * CAPACITY. Waiting mail of campaigns does not count for other mail, which is sent first.
  */
 const CLAIM = 125
 
@@ -49,8 +49,8 @@ type Dependencies = {
 }
 
 /**
- * Sends due mail: claims deliveries, holds them in memory by destination, and writes the result of each. A job only tells
- * it of new mail; `start` makes it look for due mail by itself.
+ * Sends due mail: claims deliveries, holds them in memory by destination, and writes the result of each. A job only
+ * announces new mail; after `start` it also polls for due mail.
  */
 export class Sender extends LeaseLoop<string> {
   readonly #pool: Pool
@@ -110,13 +110,13 @@ export class Sender extends LeaseLoop<string> {
     if (tokens.length > 0) await extendLeases(this.#pool, tokens, this.#lease_seconds)
   }
 
-  /** Gives back what has not passed its fence. */
+  /** Gives back deliveries that have not passed their fence. */
   protected override giveBack(): void {
     this.#pipeline.stop()
     this.#stopped.abort()
   }
 
-  /** A delivery that still waits for a reply is in doubt; each result is tried to be written once more. */
+  /** A delivery that still waits for a reply is in doubt; each result is written with one last try. */
   protected override giveUp(): void {
     this.#transport.close()
     this.#store.giveUp()

@@ -17,7 +17,7 @@ import { createRelays } from './relays.ts'
 type Options = { config: Config; pool: Pool; log: Log; timeouts?: SmtpTimeouts | undefined }
 type TransportKind = NonNullable<Outgoing['transport']>
 
-/** Picks the transport that the domain of the sender names, else MAIL_TRANSPORT. Each is opened when first used. */
+/** Selects the transport that the domain of the sender names, or else MAIL_TRANSPORT. Each is opened on first use. */
 export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
   const made = new Map<TransportKind, Transport>()
@@ -32,7 +32,7 @@ export function createTransport(options: Options): Transport {
     get concurrency() {
       return of(usual).concurrency
     },
-    // A silent relay must not hold up direct mail, nor the other way round.
+    // A silent relay must not hold up direct mail, nor direct mail the relay.
     pool(transport) {
       const name = transport ?? usual
       return { name, slots: of(name).concurrency }

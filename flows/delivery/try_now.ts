@@ -4,7 +4,7 @@ import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type EmailId, isEmail } from '#sql/sending/emails.ts'
 
-/** Sends an email that waits for another attempt without waiting. @throws {ApiError} 404, or 422 if no recipient waits */
+/** Makes an email that waits for another attempt due now. @throws {ApiError} 404, or 422 if no recipient waits */
 export async function tryNow(pool: Pool, { account_id, id }: EmailId): Promise<void> {
   if (!(await isEmail(pool, account_id, id))) throw notFound('Email')
   await pool.transaction(async tx => {

@@ -4,13 +4,16 @@ import { readClock } from '#sql/process/clock.ts'
 
 const tell = about('clock')
 
-/** This machine's clock, which certificates and logs go by; the database's clock alone decides what is due (flows/process/sync_clock.ts). */
+/**
+ * Tolerance of this machine's clock, which certificates and logs use. Only the database's clock decides what is due
+ * (flows/process/sync_clock.ts).
+ */
 const TOLERANCE_MS = 2_000
 
-/** This machine's clock against that of the database. */
+/** Compares this machine's clock with that of the database. */
 export async function checkClock(pool: Pool): Promise<Finding[]> {
   return pool.transaction(async tx => {
-    await readClock(tx) // the first answer takes longest
+    await readClock(tx) // the first query takes longest
     const asked_at = Date.now()
     const time = await readClock(tx)
     const answered_at = Date.now()
@@ -18,7 +21,7 @@ export async function checkClock(pool: Pool): Promise<Finding[]> {
   })
 }
 
-/** `offset`: by how many ms this machine is ahead, give or take `error`. */
+/** `offset`: ms by which this machine is ahead. `error`: uncertainty in ms. */
 export function judgeClock(offset: number, error: number): Finding {
   const by = Math.abs(offset)
   if (by <= TOLERANCE_MS + error) return tell.ok(`This host and the database agree to ${Math.round(by + error)} ms.`)

@@ -17,7 +17,7 @@ const SECRET_KEY = about('SECRET_KEY')
 
 const MAX_KEYS = 10_000
 
-/** What is to be asked of a database that answers. Before it is migrated most of it is not there. */
+/** Returns the checks of a reachable database. Before it is migrated, most tables do not exist. */
 export function databaseChecks(pool: Pool, site: Site, isUpToDate: boolean): Check[] {
   const checks = [
     { check: 'Postgres', run: () => checkPostgres(pool, site.config, isUpToDate) },
@@ -32,7 +32,7 @@ export function databaseChecks(pool: Pool, site: Site, isUpToDate: boolean): Che
   ]
 }
 
-/** Whether what is stored can be opened; nothing is written, not even for a database that has no key yet. */
+/** Checks that SECRET_KEY opens the stored keys. Writes nothing, not even to a database that has no key yet. */
 async function checkSecretKey(pool: Pool, { SECRET_KEY: secret_key }: Config): Promise<Finding[]> {
   const secrets = createSecrets(secret_key as string)
   try {

@@ -11,15 +11,15 @@ import { type DomainOfAccount, listDomainsOfAccounts } from '#sql/process/doctor
 
 const MAX_DOMAINS = 200
 
-/** Domains whose records are asked at a time. */
+/** Domains whose records are looked up at the same time. */
 const AT_ONCE = 20
 
-/** Of those that come later, what verification found last is told. */
+/** After this time, the results of the last verification are reported instead of asking DNS. */
 const ASKING_MS = 6_000
 
 type Status = { status: string; problem: string | null }
 
-/** The records of the domains of all accounts, as DNS has them now. */
+/** Checks the records of the domains of all accounts as they are in DNS now. */
 export async function checkDomains(pool: Pool, site: Site): Promise<Finding[]> {
   const domains = await listDomainsOfAccounts(pool, MAX_DOMAINS + 1)
   const until = performance.now() + ASKING_MS
@@ -59,7 +59,7 @@ async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAskin
     return levelled(record, found.status)(finding, recordLine(record))
   })
 
-  /** Who has not published anything yet is not in trouble; who sends without its records is. */
+  /** Missing records are a problem only if the domain is in use, not before it has been set up. */
   function levelled({ purpose }: DomainRecord, found: string) {
     if (found === 'temporary_failure') return tell.unknown
     const isInUse = !row.is_trusted && domain.verified_at !== null

@@ -10,13 +10,16 @@ const tell = about('Postgres')
 
 const MIN_VERSION = 160_000
 
-/** Without them a crash loses what was answered with 200. Any other value of the first waits for the disk too. */
+/**
+ * Without these a crash may lose data that was acknowledged with 200. Any other value of the first also waits for the
+ * disk.
+ */
 const DURABLE = ['synchronous_commit', 'fsync', 'full_page_writes']
 
-/** What is not for us; the second since Postgres 16. */
+/** Connections reserved for others; the second setting exists since Postgres 16. */
 const RESERVED = ['superuser_reserved_connections', 'reserved_connections']
 
-/** The version of the server and its settings. */
+/** Checks the version of the server and its settings. */
 export async function checkPostgres(pool: Pool, config: Config, isUpToDate: boolean): Promise<Finding[]> {
   const workers = isUpToDate ? Math.max(1, await countWorkers(pool)) : 1
   const server = await findServer(pool)
@@ -40,7 +43,7 @@ function checkDurable(setting: ServerSetting, server: Server): Finding {
   return tell.problem(`${name} is off: a crash may lose what was answered with 200.`, turnOn(setting, server))
 }
 
-/** Where a setting was made, it is to be undone. */
+/** Returns how to undo a setting where it was made. */
 function turnOn({ name, source }: ServerSetting, { database, role }: Server): string {
   switch (source) {
     case 'database':
@@ -71,7 +74,7 @@ function checkConnections(
   const numberOf = (name: string) => Number(settings.find(setting => setting.name === name)?.setting ?? 0)
   const reserved = RESERVED.map(numberOf).reduce((sum, count) => sum + count, 0)
   const free = numberOf('max_connections') - reserved
-  const web = WEB_CONCURRENCY * (POOL_CONNECTIONS + 1) // and one that listens
+  const web = WEB_CONCURRENCY * (POOL_CONNECTIONS + 1) // and one for the listener
   const worker = workers * (POOL_CONNECTIONS + 2 * RUNNER_CONNECTIONS)
   const needs = `${WEB_CONCURRENCY} web and ${workers} worker processes need up to ${web + worker} connections`
   if (web + worker <= free) return tell.ok(`${needs}; there are ${free}, ${connections} in use.`)

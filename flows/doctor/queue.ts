@@ -11,7 +11,7 @@ const JOBS = about('jobs')
 const SENDING = about('sending')
 const REPORTS = about('reports')
 
-/** As in the worker's sweep: who was not seen for so long is dead. */
+/** As in the worker's sweep: a worker that was not seen for this long is dead. */
 const DEAD_SECONDS = 60
 
 const LATE_MS = 5 * 60_000
@@ -27,7 +27,7 @@ export async function countWorkers(pool: Pool): Promise<number> {
   return Math.ceil(runners / 2)
 }
 
-/** Who sends, what waits, and what keeps it from being sent. */
+/** Checks the workers, the queue, and anything that stops mail from being sent. */
 export async function checkQueue(pool: Pool): Promise<Finding[]> {
   const queue = await findQueue(pool, DEAD_SECONDS)
   const platform = await findPlatform(pool)
@@ -62,7 +62,7 @@ function checkHeld({ held }: Queue): Finding[] {
   return [QUEUE.warning(`${held} messages may have arrived or not, and wait for a person (IN_DOUBT=hold).`)]
 }
 
-/** Bounces and complaints that changed nothing: a recipient who is gone may still be sent to. */
+/** Warns of bounces and complaints that had no effect: their recipients may get more mail. */
 function checkReports(count: number): Finding {
   if (count === 0) return REPORTS.ok(`Every bounce and complaint of the last ${REPORT_DAYS} days was understood.`)
   const many = count < MAX_REPORTS ? `${count}` : `${MAX_REPORTS} or more`

@@ -19,7 +19,7 @@ const MAX_ACCOUNTS = 500
 const MAX_PAUSED = 100
 const MAX_REASON = 500
 
-/** The whole installation, and not one account, for its operators. */
+/** The state of the whole installation, for its operators. */
 export type Server = {
   platform: Platform
   queue: Queue
@@ -47,7 +47,7 @@ export async function readServer({ pool, config }: { pool: Pool; config: Config 
   }
 }
 
-/** Names an account, or one of its domains; neither: the whole installation. */
+/** Names an account or one of its domains; if both are empty, the whole installation. */
 export type Switched = { account: string; domain: string; reason: string }
 
 /** Stops sending. Nothing more is accepted or sent until it is resumed. @throws {ApiError} 404, 422 */
@@ -58,7 +58,7 @@ export async function pauseSending(pool: Pool, { reason, ...named }: Switched): 
   else await pauseParty(pool, party, { paused_by: 'operator', reason: text })
 }
 
-/** Lets sending go on. @throws {ApiError} 404, 422 */
+/** Resumes sending. @throws {ApiError} 404, 422 */
 export async function resumeSending(pool: Pool, named: Omit<Switched, 'reason'>): Promise<void> {
   const party = await partyOf(pool, named)
   if (party === null) await resumePlatform(pool)

@@ -2,7 +2,7 @@ import type { JobPayload } from '#lib/jobs.ts'
 import { addJobs } from '#sql/jobs.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** What is due by itself comes after what somebody waits for. */
+/** Priority of checks that are due by themselves: they come after checks that somebody waits for. */
 export const LATER = 10
 
 type ToCheck = { account_id: string; id: string }
@@ -16,8 +16,8 @@ export async function queueClaims(tx: Tx, claims: ToCheck[], priority = 0): Prom
 }
 
 /**
- * Those of one account come one after another: when the name servers of its domains are silent, it occupies one worker
- * of many.
+ * Checks of one account run one after another: if the name servers of its domains are silent, it occupies only one of
+ * many workers.
  */
 async function queueChecks<Name extends 'verify_domain' | 'check_claim'>(
   tx: Tx,

@@ -6,7 +6,7 @@ import { findDomainWithRecords } from './find_domain.ts'
 
 type DomainEvent = Extract<EventType, `domain.${string}`>
 
-/** Sends each domain with its records as they are at this moment, so call it before a domain is deleted. */
+/** Announces domains with their current records, so it must be called before a domain is deleted. */
 export async function announceDomains(
   tx: Tx,
   type: DomainEvent,

@@ -20,9 +20,9 @@ import { announceDomains } from './announce_domains.ts'
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
 /**
- * Changes how a domain is set. When that changes what it is to publish, DNS is asked anew.
+ * Changes the settings of a domain. If that changes the records that it must publish, DNS is checked again.
  *
- * @throws {ApiError} 404, or `validation_error` when it cannot be so
+ * @throws {ApiError} 404, or `validation_error` if the settings are not allowed
  */
 export async function changeDomain(
   { pool, config }: Dependencies,
@@ -61,7 +61,7 @@ function merge(before: DomainSettings, { capabilities, ...change }: DomainChange
   }
 }
 
-/** Members that are left out stay, null clears. */
+/** Omitted members stay unchanged; null clears. */
 function mergeBrand(before: Brand, change: DomainChange['brand']): Brand {
   if (change === undefined) return before
   if (change === null) return { name: null, color: null, logo_url: null }
@@ -77,7 +77,7 @@ async function settleRecords(tx: Tx, account_id: string, change: Change): Promis
   const added = without(wanted, had)
   if (added.length === 0 && without(had, wanted).length === 0) return
   await deleteStaleChecks(tx, { account_id, domain_id: id }, wanted)
-  if (before.is_trusted || status === 'not_started' || status === 'failed') return // nobody asked DNS for it
+  if (before.is_trusted || status === 'not_started' || status === 'failed') return // no verification was requested
 
   if (isSendable(status) && isToSendAnew(change)) await setDomainPending(tx, account_id, id)
   else if (status === 'verified' && added.some(({ purpose }) => purpose === 'feature')) {
@@ -86,7 +86,7 @@ async function settleRecords(tx: Tx, account_id: string, change: Change): Promis
   await queueVerification(tx, [{ account_id, id }])
 }
 
-/** Its keys may never have been published while it only received. */
+/** Returns true if sending is enabled again: while the domain only received, its keys may never have been published. */
 function isToSendAnew({ before, after }: Change): boolean {
   return before.capabilities.sending === 'disabled' && after.capabilities.sending === 'enabled'
 }

@@ -25,8 +25,8 @@ import { makeDkimKeys } from './create_domain.ts'
 type Dependencies = { pool: Pool; dns: Dns; log: Log; secrets: Secrets; server_domain: string }
 
 /**
- * Asks DNS for the proof of a claim (contract 15.2), and hands its name over when nothing is in the way. What is in the
- * way is so for 72 hours: the proof is newer than the other account's.
+ * Checks the proof of a claim in DNS (contract 15.2), and hands the name over if nothing blocks that. A block lasts at
+ * most 72 hours, since the proof is newer than the other account's.
  */
 export async function checkClaim(deps: Dependencies, account_id: string, claim_id: string): Promise<void> {
   const { pool, dns } = deps
@@ -34,7 +34,7 @@ export async function checkClaim(deps: Dependencies, account_id: string, claim_i
   if (!claim) return // deleted, or settled meanwhile
   const isOver = claim.status === 'pending' && claim.is_expired
   const answer: Answer<string> = isOver ? { outcome: 'none', exists: false } : await dns.txt(claim.name)
-  if (answer.outcome === 'failed') return // nothing is known; it is due again soon
+  if (answer.outcome === 'failed') return // DNS did not respond; it is due again soon
   const isProven = answer.outcome === 'found' && answer.records.some(text => text.trim() === CLAIM_PREFIX + claim.token)
   await (isProven ? settleProven(deps, claim) : pool.transaction(tx => settleUnproven(tx, claim)))
 }
@@ -51,7 +51,7 @@ async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void>
   const { account_id, domain_id, name } = claim
   const owner = await findNameOwner(pool, name)
   const stands = owner !== null && !claim.is_overdue && (await isPublished(deps, owner))
-  // They take a moment to make: not in a transaction, and not each time that it is blocked.
+  // Keys take a moment to generate, so not inside a transaction, and not on each check while the claim is blocked.
   const isBlocked = (await whyBlocked(pool, claim, owner, stands)) !== null
   const keys = isBlocked ? null : await makeKeys(deps, claim, owner)
 
@@ -63,7 +63,7 @@ async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void>
     if (owner?.account_id === account_id) return closeClaim(tx, locked, 'completed').then(() => 'completed')
     if (owner?.is_trusted) return closeClaim(tx, locked, 'failed', VOUCHED).then(() => 'failed')
     const reason = await whyBlocked(tx, locked, owner, stands)
-    // Whoever got the name meanwhile is not the one for whom there are keys: the next check makes them.
+    // If the owner has changed meanwhile, the keys are for the wrong one: the next check generates them.
     if (!reason && keys && keys.of === owner?.id) {
       await completeClaim(tx, locked, owner, keys, server_domain)
       return 'completed'
@@ -75,8 +75,8 @@ async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void>
 }
 
 /**
- * For both: from selectors that neither has used, so that the records there go on proving mail on its way, and prove
- * nothing more. The other account is to have its domain again only by publishing anew.
+ * Generates keys for both domains, at selectors that neither has used: so the published records still verify mail on
+ * its way, and nothing else. The other account must publish again to get its domain back.
  */
 async function makeKeys(
   { pool, secrets }: Dependencies,
@@ -107,7 +107,7 @@ async function whyBlocked(
   return stands ? 'grace_period' : null
 }
 
-/** Whether the other account's records are still there, as far as anybody can say. */
+/** Returns true if the other account's records are still published, as far as DNS tells. */
 async function isPublished({ pool, dns, server_domain }: Dependencies, owner: NameOwner): Promise<boolean> {
   const domain = await findDomainToVerify(pool, owner.account_id, owner.id)
   if (!domain) return false

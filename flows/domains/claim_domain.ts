@@ -20,11 +20,11 @@ import { createDomain } from './create_domain.ts'
 type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
 
 /**
- * Claims a name that another account has verified; there is one open claim of it at a time in an account. The domain that
- * is to have it is added, or is one that was added before and could not be verified; that stays as it is set.
+ * Claims a name that another account has verified; an account has at most one open claim per name. The domain for it is
+ * added, or an existing unverified one is used with its settings unchanged.
  *
- * @throws {ApiError} `validation_error`: nobody has verified it, or this account has; `domain_conflict`: it is not to be
- *   had by a claim
+ * @throws {ApiError} `validation_error` if nobody has verified it, or this account has; `domain_conflict` if it cannot
+ *   be claimed
  */
 export async function claimDomain(
   deps: Dependencies,

@@ -6,10 +6,10 @@ import type { Tx } from '#sql/pool.ts'
 import { queueVerification } from './add_check_jobs.ts'
 import { announceDomains } from './announce_domains.ts'
 
-/** `of`: the other account's domain, undefined when there is none. `keys`: of both domains. */
+/** `of`: the other account's domain; undefined if there is none. `keys`: of both domains. */
 export type HandoverKeys = { of: string | undefined; keys: NewDkimKey[] }
 
-/** Hands a name over. `owner`: the other account's domain, which sends no more. */
+/** Hands a name over. `owner`: the other account's domain, which can no longer send. */
 export async function completeClaim(
   tx: Tx,
   claim: OpenClaim,

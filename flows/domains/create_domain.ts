@@ -11,18 +11,18 @@ import { announceDomains } from './announce_domains.ts'
 import { dkimContext } from './signing_keys.ts'
 
 /**
- * `is_trusted` skips the proof by DNS: for operators. `is_claimed`: it is added to prove that it is not another
- * account's, which has verified it.
+ * `is_trusted`: skips the proof by DNS; for operators. `is_claimed`: it is added for a claim, so another account may
+ * have verified it.
  */
 export type NewDomain = Omit<NewDomainRow, 'id' | 'status'> & { is_trusted: boolean; is_claimed?: boolean }
 
 type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
 
 /**
- * Adds a sending domain with DKIM keys of its own.
+ * Adds a sending domain with its own DKIM keys.
  *
- * @throws {ApiError} `validation_error`: no domain name, a public suffix, settings that cannot be, or added before;
- *   `domain_conflict`: another account's; `plan_limit_reached`
+ * @throws {ApiError} `validation_error` for an invalid domain name, a public suffix, invalid settings, or a domain that
+ *   the account has already; `domain_conflict` if another account has it; `plan_limit_reached`
  */
 export async function createDomain({ pool, secrets, config }: Dependencies, given: NewDomain): Promise<MadeDomain> {
   const read = readDomainName(given.name)
@@ -31,7 +31,7 @@ export async function createDomain({ pool, secrets, config }: Dependencies, give
   const why = whyNotSettings(domain.name, settingsOf(domain))
   if (why) throw new ApiError('validation_error', why)
 
-  await requireFree(pool, domain) // as long as it costs nothing
+  await requireFree(pool, domain) // fails early, before keys are generated
   const made = await makeDomain(secrets, domain)
   await pool.transaction(async tx => {
     const { domains, limit } = await lockDomainRoom(tx, domain.account_id)
@@ -44,7 +44,7 @@ export async function createDomain({ pool, secrets, config }: Dependencies, give
   return made
 }
 
-/** @throws {ApiError} when it cannot be added */
+/** @throws {ApiError} if it cannot be added */
 async function requireFree(db: Queryable, { account_id, name, is_trusted, is_claimed }: NewDomain): Promise<void> {
   if (await findDomainByName(db, account_id, name)) {
     throw new ApiError('validation_error', `This account has the domain ${name} already.`)
@@ -55,7 +55,7 @@ async function requireFree(db: Queryable, { account_id, name, is_trusted, is_cla
   throw new ApiError('domain_conflict', `The domain ${conflict.name} is verified by another account.`)
 }
 
-/** In the same words whichever of them it is: the names below it are nobody else's business. */
+/** The message is the same for all of these names, since names below it concern nobody else. */
 export function domainConflict(name: string): ApiError {
   return new ApiError(
     'domain_conflict',
@@ -80,7 +80,9 @@ function capability(is_enabled: boolean): 'enabled' | 'disabled' {
 
 export type MadeDomain = NewDomainRow & { dkim_keys: NewDkimKey[] }
 
-/** Its keys take a moment to make: this comes before a transaction, `storeDomain` in it. */
+/**
+ * Generates the keys of a domain, which takes a moment: call it before the transaction, and `storeDomain` inside it.
+ */
 export async function makeDomain(secrets: Secrets, domain: NewDomain): Promise<MadeDomain> {
   const id = newId()
   const { is_claimed: _, ...row } = domain
@@ -95,18 +97,20 @@ export async function storeDomain(tx: Tx, { dkim_keys, ...domain }: MadeDomain):
   await insertDkimKeys(tx, dkim_keys)
 }
 
-/** What the selector of a key ends with: two keys at one selector would be no key (RFC 6376 section 3.6.2.2). */
+/** Suffixes of selectors: two keys at one selector would be invalid (RFC 6376 section 3.6.2.2). */
 const suffixes: Record<DkimAlgorithm, string> = { 'rsa-sha256': '', 'ed25519-sha256': 'e' }
 
 type KeyOwner = Pick<NewDkimKey, 'account_id' | 'domain_id' | 'state' | 'is_published'> & { generation: number }
 
-/** A key of each algorithm (RFC 8463 section 3): who knows Ed25519 takes that, everybody else RSA. */
+/**
+ * Generates a key of each algorithm (RFC 8463 section 3): receivers that support Ed25519 use that one, all others RSA.
+ */
 export async function makeDkimKeys(secrets: Secrets, owner: KeyOwner): Promise<NewDkimKey[]> {
   const algorithms = Object.keys(suffixes) as DkimAlgorithm[]
   return Promise.all(algorithms.map(algorithm => makeDkimKey(secrets, owner, algorithm)))
 }
 
-/** To be stored: sealed. */
+/** Returns a key to store; the private key is sealed. */
 export async function makeDkimKey(secrets: Secrets, owner: KeyOwner, algorithm: DkimAlgorithm): Promise<NewDkimKey> {
   const key = { ...owner, id: newId(), selector: `mb${owner.generation}${suffixes[algorithm]}`, algorithm }
   const { private_key, public_key } = await generateDkimKey(algorithm)

@@ -6,7 +6,7 @@ import { listRecordChecks, RecordCheck } from '#sql/domains/domain_records.ts'
 import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
 
-/** A record to publish (contract 5.1): `name` as it is typed in where the zone is kept. */
+/** A record to publish (contract 5.1). `name`: relative to the zone, as providers expect it. */
 const PresentedRecord = z
   .object({
     record: z.enum(RECORD_KINDS).describe('Purpose of the record.'),
@@ -29,7 +29,7 @@ export const PresentedDomain = ListedDomain.extend({
 }).meta({ id: 'Domain' })
 export type PresentedDomain = z.infer<typeof PresentedDomain>
 
-/** A domain with its records and what DNS last said of each. */
+/** Returns a domain with its records and the result of the last check of each. */
 export async function findDomainWithRecords(
   db: Queryable,
   account_id: string,
@@ -53,7 +53,7 @@ export async function findDomainWithRecords(
 
 export type DomainWithZone = { domain: ListedDomain; records: DomainRecord[] }
 
-/** A domain with its records as they are to stand in DNS. */
+/** Returns a domain with its records as they must be in DNS. */
 export async function findZoneRecords(
   db: Queryable,
   account_id: string,

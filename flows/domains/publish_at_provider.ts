@@ -11,7 +11,7 @@ import { FetchError, fetchPolicy } from '#lib/net/fetch_safely.ts'
 import { findZoneRecords } from './find_domain.ts'
 import { requestVerification, requireVerifiable } from './request_verification.ts'
 
-/** A provider, and what opens the zone of a domain there. `secrets`: never to be seen in what it says. */
+/** A provider, and how to open the zone of a domain there. `secrets`: removed from everything that it says. */
 export type DnsHelper = {
   provider: string
   url: string
@@ -28,15 +28,16 @@ export const DnsResult = Applied.extend({
 }).meta({ id: 'DnsResult' })
 export type DnsResult = z.infer<typeof DnsResult>
 
-/** From the first question to the last answer. */
+/** Time limit from the first request to the last response. */
 const DEADLINE_MS = 20_000
 
 type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'>
 
 /**
- * Writes the records of a domain into its zone at a provider, with credentials that are used once; then has DNS asked.
+ * Writes the records of a domain into its zone at a provider, with credentials that are used once; then requests a
+ * verification.
  *
- * @throws {ApiError} 404; `validation_error`, in the provider's words; what a verification is refused with
+ * @throws {ApiError} 404; `validation_error` with the message of the provider; the errors of a verification
  */
 export async function applyDns(
   deps: Dependencies,
@@ -67,7 +68,7 @@ async function applyAt(
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     if (error.cause instanceof FetchError) log.warn({ provider, detail: error.cause.detail }, 'it could not be asked')
-    // Without its cause, which may repeat what was sent.
+    // The cause is left out, since it may repeat the request.
     throw new ApiError('validation_error', wordsOf(error.message, secrets))
   }
 }

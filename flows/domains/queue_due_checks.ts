@@ -3,10 +3,10 @@ import { takeClaimsToCheck } from '#sql/domains/open_claims.ts'
 import type { Pool } from '#sql/pool.ts'
 import { LATER, queueClaims, queueVerification } from './add_check_jobs.ts'
 
-/** Of one run: more are due again a minute later. */
+/** Most checks per run; the rest is due again a minute later. */
 const LIMIT = 500
 
-/** Answers how many domains were due. */
+/** Queues the checks of due domains; returns how many were due. */
 export async function checkDueDomains(pool: Pool): Promise<number> {
   return pool.transaction(async tx => {
     const due = await takeDomainsToCheck(tx, LIMIT)
@@ -15,7 +15,7 @@ export async function checkDueDomains(pool: Pool): Promise<number> {
   })
 }
 
-/** Answers how many claims were due. */
+/** Queues the checks of due claims; returns how many were due. */
 export async function checkDueClaims(pool: Pool): Promise<number> {
   return pool.transaction(async tx => {
     const due = await takeClaimsToCheck(tx, LIMIT)

@@ -23,12 +23,12 @@ export class BlobStores {
     }
   }
 
-  /** @throws if the store is not configured any more */
+  /** @throws if the store is no longer configured */
   write(name: BlobStoreName, blob: BlobId, chunks: AsyncIterable<Buffer>): Promise<void> {
     return this.#storeOf(name).write(keyOf(blob), chunks)
   }
 
-  /** @throws if the store is not configured any more */
+  /** @throws if the store is no longer configured */
   read(name: BlobStoreName, blob: BlobId): AsyncIterable<Buffer> {
     return this.#storeOf(name).read(keyOf(blob))
   }

@@ -17,17 +17,18 @@ import type { AcceptEmail } from './together/accept_together.ts'
 
 type DraftingServices = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
 
-/** `acceptEmail` gathers everybody who sends: a process has one. */
+/** `acceptEmail`: shared by the whole process, so that concurrent sends share commits. */
 export type SendingServices = DraftingServices & { acceptEmail: AcceptEmail }
 
-/** The last changes to a draft before it is accepted, if its caller has any. */
+/** Makes the caller's last changes to a draft before it is accepted, if there are any. */
 type Finish = (draft: Draft) => Draft | Promise<Draft>
 
 /**
- * Sends an email, whoever asks for it: a request, a reply, a forward, an SMTP client. It is stored when this returns.
+ * Sends an email of any source: a request, a reply, a forward, an SMTP client. It is stored once this resolves.
  *
- * Nothing that is wrong with the email ends this early. It becomes the `refusal` of the draft, since only the statement that
- * accepts it finds whether the key has an answer already: a retry gets that, although its template is gone by now.
+ * An invalid email does not fail early. Its fault becomes the `refusal` of the draft, since only the statement that
+ * accepts it finds out whether the key has an answer already: a retry gets that answer even if the template is gone by
+ * then.
  *
  * @throws {ApiError}
  */
@@ -40,13 +41,16 @@ export async function sendEmail(
 ): Promise<AcceptedEmail> {
   const [prepared] = await prepareDrafts(services, caller, [email], key)
   const draft = await finish(prepared as Draft)
-  // In one statement: its key, domain, suppressions, pauses and quotas (sql/sending/accept/accept_emails.sql).
+  // One statement checks its key, domain, suppressions, pauses and quotas (sql/sending/accept/accept_emails.sql).
   const outcome = await services.acceptEmail(draft)
   if ('fault' in outcome) throw faultError(outcome, draft)
   return outcome
 }
 
-/** Makes the drafts of a request, and stores what they refer to. One that cannot be sent has a refusal. */
+/**
+ * Makes the drafts of a request, and stores the contents and files that they refer to. A draft that cannot be sent has
+ * a refusal.
+ */
 export async function prepareDrafts(
   { pool, config, blobs }: DraftingServices,
   caller: SendingParty,

@@ -5,25 +5,29 @@ import { type Batch, type BatchId, closeBatch, findBatch } from '#sql/sending/ba
 import { unavailable } from './errors.ts'
 import { processBatch } from './process_batch.ts'
 
-/** A batch that has got no further in this time is processed here: no worker runs, or it died. */
+/** A batch without progress in this time is processed here: no worker is running, or it died. */
 const PATIENCE_MS = 1_000
 
-/** Before Postgres is asked again that could not tell. */
+/** Pause before Postgres is asked again after an error. */
 const RETRY_MS = 500
 
-/** After the deadline the end may take so long: a slice that was begun, as long as a statement may; a database away. */
+/**
+ * Grace after the deadline: a slice in progress may take as long as a statement may, and the database may be
+ * unavailable.
+ */
 const GRACE_MS = 20_000
 
 type Dependencies = { pool: Pool; log: Log }
 type OpenBatch = BatchId & { deadline_ms: number }
 
 /**
- * Waits until a batch is stored, or closed at its deadline, and sees to both. It is stored in part by then, so its caller
- * is told an outcome even if Postgres is away for a while, or a slow slice keeps the batch from being closed.
+ * Waits until a batch is stored, or closed at its deadline, and makes sure of both. The batch may be stored in part, so
+ * its caller gets an outcome even if Postgres is unavailable for a while or a slow slice prevents the batch from being
+ * closed.
  *
- * Answers null when its deadline passed before anything of it was stored.
+ * Returns null if the deadline passed before anything was stored.
  *
- * @throws {ApiError} `sending_service_unavailable`: nobody can tell
+ * @throws {ApiError} `sending_service_unavailable` if the outcome is unknown
  */
 export async function waitUntilSettled(deps: Dependencies, batch: OpenBatch, news: Following): Promise<Batch | null> {
   const { pool, log } = deps
@@ -46,7 +50,7 @@ export async function waitUntilSettled(deps: Dependencies, batch: OpenBatch, new
   }
 }
 
-/** Processes the batch here when as much of it is stored as the last time. */
+/** Processes the batch here if it has made no progress since the last call. */
 function createHelper({ pool, log }: Dependencies, batch: BatchId) {
   let before = 0
   let isHelping = false

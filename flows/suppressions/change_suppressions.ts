@@ -10,7 +10,10 @@ import {
 } from '#sql/suppressions/suppression_changes.ts'
 import type { Suppression, SuppressionRef } from '#sql/suppressions/suppressions.ts'
 
-/** Suppresses addresses. One that was before is changed, which is told to nobody: it gets no mail before and after. */
+/**
+ * Suppresses addresses. An address that was suppressed already is changed without an event, since it gets no mail
+ * either way.
+ */
 export async function addSuppressions(
   pool: Pool,
   account_id: string,
@@ -27,7 +30,7 @@ export async function addSuppressions(
   })
 }
 
-/** These addresses get mail again. Returns what was removed; an address that was not suppressed stays as it is. */
+/** Removes suppressions. Returns the removed ones; addresses that were not suppressed are ignored. */
 export async function removeSuppressions(
   pool: Pool,
   account_id: string,
@@ -43,7 +46,7 @@ export async function removeSuppressions(
   })
 }
 
-/** Its address gets mail again. Returns its id. @throws {ApiError} 404 */
+/** Removes a suppression. Returns its id. @throws {ApiError} 404 */
 export async function removeSuppression(pool: Pool, account_id: string, ref: SuppressionRef): Promise<string> {
   const named = 'id' in ref ? { ids: [ref.id] } : { addresses: [ref.address] }
   const [removed] = await removeSuppressions(pool, account_id, named)
@@ -51,7 +54,10 @@ export async function removeSuppression(pool: Pool, account_id: string, ref: Sup
   return removed.id
 }
 
-/** Those that have expired have done nothing since: that is told when they are deleted. Answers how many it were. */
+/**
+ * Deletes expired suppressions, which have had no effect since they expired, and announces that. Returns how many were
+ * deleted.
+ */
 export async function removeExpiredSuppressions(pool: Pool, limit: number): Promise<number> {
   return pool.transaction(async tx => {
     const expired = await deleteExpiredSuppressions(tx, limit)

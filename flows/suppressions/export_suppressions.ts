@@ -4,7 +4,7 @@ import { listSuppressions } from '#sql/suppressions/suppressions.ts'
 
 const PAGE = 1_000
 
-/** The suppressions of an account as lines of CSV, newest first. */
+/** Yields the suppressions of an account as lines of CSV, newest first. */
 export async function* exportSuppressions(pool: Pool, account_id: string): AsyncGenerator<string> {
   yield toCsvLine(['email', 'reason', 'cause', 'expires_at', 'created_at'])
   for (let after: string | undefined; ; ) {

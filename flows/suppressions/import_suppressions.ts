@@ -12,12 +12,12 @@ import type { Pool } from '#sql/pool.ts'
 import type { NewSuppressionRow } from '#sql/suppressions/suppression_changes.ts'
 import { addSuppressions } from './change_suppressions.ts'
 
-/** A record that was not stored, by the line in which it begins. */
+/** A record that was not stored. `line`: the line in which it begins. */
 export type SuppressionFault = { line: number; email: string; message: string }
 
 export type ImportedSuppressions = { total: number; created: number; updated: number; faults: SuppressionFault[] }
 
-/** Rows of a statement. */
+/** Rows per statement. */
 const SLICE = 1_000
 
 const COLUMNS = ['email', 'reason', 'expires_at'] as const
@@ -26,7 +26,8 @@ type Columns = Partial<Record<(typeof COLUMNS)[number], number>>
 type Services = { pool: Pool; config: { SIMULATOR_DOMAIN: string } }
 
 /**
- * Suppresses the addresses of a CSV file, some at a time: what is wrong is left out, what is suppressed already stays so.
+ * Suppresses the addresses of a CSV file in slices. Invalid records are left out; addresses that are suppressed already
+ * stay suppressed.
  *
  * @throws {ApiError} `validation_error` for a file without a column `email`
  */
@@ -96,6 +97,6 @@ function readRow(cells: string[], columns: Columns, simulator: string): NewSuppr
 }
 
 async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
-  // In pieces, between which others have their turn.
+  // In pieces, so that other requests get their turn in between.
   for (let at = 0; at < bytes.length; at += HEAD_BYTES) yield bytes.subarray(at, at + HEAD_BYTES)
 }

@@ -25,14 +25,14 @@ import { CONTENT, changeContent, EMPTY } from './template_content.ts'
 
 const ALIAS_TAKEN = '`alias` is used by another template.'
 
-/** Stores a new draft; answers its id. @throws {ApiError} 409 when the alias is taken */
+/** Stores a new draft; returns its id. @throws {ApiError} 409 if the alias is taken */
 export async function createTemplate(pool: Pool, account_id: string, template: NewTemplate): Promise<string> {
   const { name, alias = null } = template
   return insertDraft(pool, { account_id, name, alias }, await changeContent(EMPTY, template))
 }
 
 /**
- * Makes a draft of a template's newest version, named `Copy of …` unless told otherwise; answers its id.
+ * Creates a draft that copies the newest version of a template, named `Copy of …` by default; returns its id.
  *
  * @throws {ApiError} 404
  */
@@ -47,10 +47,10 @@ export async function copyTemplate(pool: Pool, account_id: string, ref: string, 
 }
 
 /**
- * Changes a template's newest version, or begins another when that one is published; answers the template's id. A name
- * and an alias are of no version: they hold at once.
+ * Changes the newest version of a template, or creates the next one if that is published; returns the id of the
+ * template. Name and alias belong to no version and change at once.
  *
- * @throws {ApiError} 404, or 409 when the alias is taken
+ * @throws {ApiError} 404, or 409 if the alias is taken
  */
 export async function changeTemplate(
   pool: Pool,
@@ -75,7 +75,10 @@ export async function changeTemplate(
   return changed.catch(refuseDuplicate(ALIAS_TAKEN))
 }
 
-/** Makes the newest version the one that is sent. @throws {ApiError} 404, or 422 when it could not be sent as it is meant */
+/**
+ * Makes the newest version the one that is sent. @throws {ApiError} 404, or 422 if it contains placeholders that would
+ * not be replaced
+ */
 export async function publishTemplate(pool: Pool, account_id: string, ref: string): Promise<Published> {
   const published = await pool.transaction(async tx => {
     await lockTemplate(tx, account_id, ref)
@@ -98,7 +101,7 @@ export async function removeTemplate(pool: Pool, account_id: string, ref: string
   })
 }
 
-/** Templates were stored that have placeholders where none is replaced. */
+/** Checks `from` and `reply_to`: stored templates may have placeholders there, which are not replaced. */
 function requireRendered({ sender, reply_to }: TemplateContent): void {
   for (const [field, texts] of Object.entries({ from: [sender ?? ''], reply_to })) {
     if (texts.some(hasPlaceholder)) throw new ApiError('validation_error', `\`${field}\` ${NOT_RENDERED}.`)

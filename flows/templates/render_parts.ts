@@ -15,20 +15,21 @@ import {
 import { AS_WRITTEN, type Lookup, type Part, render } from '#lib/templates/render.ts'
 
 /**
- * An email whose `html` and `text` are sources: `variables` are put in when it is sent, as they are now. Without them the
- * sources are sent as they are. `content_id`: other emails have the same source, which is stored once.
+ * An email whose `html` and `text` are sources. `variables`: inserted when it is sent, with their current values;
+ * without them the sources are sent as they are. `content_id`: set if other emails have the same source, which is then
+ * stored once.
  */
 export type ResolvedEmail = Omit<CompleteEmail, 'html'> & {
   html?: string | LongHtml | null | undefined
   variables?: Record<string, string> | undefined
   content_id?: string | undefined
-  /** Bytes of the rendered parts, of one that is rendered. */
+  /** Bytes of the rendered parts, if the email is rendered. */
   sizes?: { html: number; text: number } | undefined
-  /** The parts have links that differ for each recipient. */
+  /** True if the parts have links that differ per recipient. */
   has_links?: boolean | undefined
 }
 
-/** Puts the poll that was asked for into the parts: they are then others than those of a template. */
+/** Inserts the given poll into the parts, which then differ from those of a template. */
 export function withPoll(email: ResolvedEmail): ResolvedEmail {
   const { poll, html = null, text = null } = email
   if (!poll) return email
@@ -52,7 +53,9 @@ export function sizeOf(source: string | LongHtml | null | undefined): number {
 type Renderable = Pick<ResolvedEmail, 'subject' | 'html' | 'text' | 'poll'>
 type Measured = Pick<ResolvedEmail, 'sizes' | 'has_links' | 'poll'>
 
-/** Puts the variables into the subject, and into the parts to see that it can be done. @throws {ApiError} */
+/**
+ * Inserts the variables into the subject, and renders the parts once to check that they can be sent. @throws {ApiError}
+ */
 export async function renderParts<Email extends Renderable>(
   email: Email,
   lookup: Lookup,
@@ -76,7 +79,7 @@ export async function renderParts<Email extends Renderable>(
   return { ...measured, variables: isTemplate ? Object.fromEntries(values) : undefined }
 }
 
-/** An email without variables: of all placeholders only those of links of its recipient are replaced. @throws {ApiError} */
+/** Measures an email without variables: only placeholders of personal links are replaced. @throws {ApiError} */
 export async function findLinks(email: ResolvedEmail, rendering: Rendering): Promise<ResolvedEmail> {
   if (!mayHaveLink(email.html) && !mayHaveLink(email.text)) return email
   const links = linksOf(email)
@@ -85,7 +88,7 @@ export async function findLinks(email: ResolvedEmail, rendering: Rendering): Pro
   return measured.has_links ? measured : email
 }
 
-/** The longest links of its recipients. */
+/** Returns the longest possible links of recipients. */
 function linksOf({ poll }: Renderable): PersonalLinks {
   return poll === null ? LONGEST_WITHOUT_POLL : LONGEST_LINKS
 }
@@ -97,7 +100,10 @@ function mayHaveLink(source: PartSource): boolean {
   return source ? mentionsLink(source) : false
 }
 
-/** A key that `lookup` knows nothing of may be a link of the recipient. `isRendered`: other parts are sent as they are. */
+/**
+ * Measures the rendered parts. A key that `lookup` does not know may be a link of the recipient. `isRendered`: tells
+ * which parts are rendered; others are sent as they are.
+ */
 async function measureParts<Email extends Renderable>(
   email: Email,
   { readHtml, turns }: Rendering,

@@ -11,8 +11,8 @@ import { lookupIn, requireTypes } from './resolve_templates.ts'
 export type RenderedTemplate = { template_id: string; subject: string; html: string | null; text: string | null }
 
 /**
- * Renders the newest version of a template as an email would have it. Links that each recipient has its own of stay
- * placeholders. @throws {ApiError} 404; 422 as a send with these variables would be
+ * Renders the newest version of a template as an email would have it. Personal links stay placeholders. @throws
+ * {ApiError} 404; 422 as for a send with these variables
  */
 export async function renderTemplate(
   db: Queryable,
@@ -27,7 +27,7 @@ export async function renderTemplate(
 
 type Content = Pick<NewestVersion, 'subject' | 'html' | 'text' | 'variables'>
 
-/** Renders content that need not be stored. @throws {ApiError} 422 as a send with these variables would be */
+/** Renders content that need not be stored. @throws {ApiError} 422 as for a send with these variables */
 export async function renderContent(
   template: Content,
   given: Variables,
@@ -44,7 +44,7 @@ export async function renderContent(
   return { subject, ...parts }
 }
 
-/** Only requests bring html that is stored while it arrives. */
+/** Never called: only requests have html that is stored while it arrives. */
 function noLongHtml(_: LongHtml): never {
   throw new Error('a template has its html at hand')
 }

@@ -1,6 +1,6 @@
 import { compile, renderContent } from '#lib/contents/render_content.ts'
 
-/** Parts with all that is needed to render them: `variables` is undefined if they have no placeholders. */
+/** Parts with the values to render them. `variables`: undefined if they have no placeholders. */
 type Renderable = {
   html: string | null
   text: string | null
@@ -8,7 +8,7 @@ type Renderable = {
   has_links?: boolean | undefined
 }
 
-/** Renders both parts at once, to show them: links that each recipient has its own of stay placeholders. */
+/** Renders both parts to show them; personal links stay placeholders. */
 export async function renderWhole({ html, text, variables, has_links = false }: Renderable) {
   const filling = { has_values: variables !== undefined, is_personal: has_links }
   const content = await compile({ html, text }, filling)

@@ -17,8 +17,8 @@ import {
 } from './render_parts.ts'
 
 /**
- * Fills emails in from the templates they name, and renders each once to see that it can be sent. Each gets its result,
- * or the ApiError that its caller is to be told. One query, and none when no template is named.
+ * Completes emails from the templates that they name, and renders each once to check that it can be sent. Each gets its
+ * result or the ApiError for its caller. Takes one query, or none if no template is named.
  */
 export async function resolveTemplates(
   db: Queryable,
@@ -40,7 +40,7 @@ export async function resolveTemplates(
   return results
 }
 
-/** Bytes of all that one request sends: to render a hundred emails of the longest template would take a minute. */
+/** Most bytes of content per request: to render a hundred emails of the longest template would take a minute. */
 const MAX_TOGETHER = 60_000_000
 const TOO_LONG = `The emails of one request must have at most ${MAX_TOGETHER.toLocaleString('en')} bytes of content together.`
 
@@ -69,7 +69,7 @@ function refOf({ template_id, template }: NewEmail): string | null {
 
 async function complete(email: NewEmail, templates: SentTemplate[], rendering: Rendering): Promise<ResolvedEmail> {
   const ref = refOf(email)
-  // The shape says that one without a template has a sender and a subject.
+  // The schema guarantees a sender and a subject if there is no template.
   if (ref === null && !email.variables) return findLinks(withPoll(email as ResolvedEmail), rendering)
   const { template: named, variables, template_id: _, ...fields } = email
   if (ref === null) return renderParts(withPoll(fields as ResolvedEmail), lookupIn(variables ?? {}), rendering)
@@ -103,7 +103,10 @@ function missing(field: string): never {
   throw new ApiError('missing_required_field', `Missing \`${field}\` field: the template has none either.`)
 }
 
-/** A number may stand where a string is expected: variables that were derived from placeholders are all strings. */
+/**
+ * Checks the types of variables. A number is allowed for a string, since variables that were derived from placeholders
+ * are all strings.
+ */
 export function requireTypes(given: Variables, declared: TemplateVariable[]): void {
   for (const { key, type } of declared) {
     if (type === 'string' || !Object.hasOwn(given, key) || typeof given[key] === type) continue
@@ -111,7 +114,7 @@ export function requireTypes(given: Variables, declared: TemplateVariable[]): vo
   }
 }
 
-/** What is given, then the fallback of the template's variable (contract 8.1). */
+/** Returns a lookup of the given values, then of the fallbacks of the template's variables (contract 8.1). */
 export function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
   const fallbacks = new Map(declared.map(({ key, fallback_value }) => [key, fallback_value ?? undefined]))
   return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))

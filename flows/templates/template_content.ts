@@ -20,7 +20,10 @@ export const EMPTY: TemplateContent = {
 /** The fields of a change that belong to a version of the template. */
 export const CONTENT = ['from', 'subject', 'reply_to', 'html', 'text', 'variables'] as const
 
-/** The content after a change; fields that it does not give stay as they were. @throws {ApiError} 422 for too many variables */
+/**
+ * Returns the content after a change; fields that are not given stay as they were. @throws {ApiError} 422 for too many
+ * variables
+ */
 export async function changeContent(before: TemplateContent, fields: TemplateChange): Promise<TemplateContent> {
   const { from, reply_to, html = before.html, subject = before.subject, text = before.text } = fields
   const is_rewritten = fields.html !== undefined || fields.subject !== undefined || fields.text !== undefined
@@ -35,7 +38,10 @@ export async function changeContent(before: TemplateContent, fields: TemplateCha
 
 type Variable = Pick<TemplateVariable, 'key' | 'type' | 'fallback_value'>
 
-/** A variable for each placeholder. One that is no longer named is kept only if it says more than a derived one would. */
+/**
+ * Returns a variable per placeholder. A variable that no placeholder names any more is kept only if it differs from a
+ * derived one.
+ */
 async function derive(before: TemplateVariable[], sources: string[]): Promise<Variable[]> {
   const keys = await inTurns(listVariableKeys(...sources), new Turns())
   const kept = before.filter(
@@ -45,7 +51,7 @@ async function derive(before: TemplateVariable[], sources: string[]): Promise<Va
   return [...kept, ...added.map(key => ({ key, type: 'string' as const, fallback_value: null }))]
 }
 
-/** With ids and times: a variable is the same one as long as its key is. */
+/** Returns variables with ids and times; a variable keeps its id as long as its key stays the same. */
 function identify(before: TemplateVariable[], variables: Variable[]): TemplateVariable[] {
   if (variables.length > MAX_VARIABLES) {
     throw new ApiError(

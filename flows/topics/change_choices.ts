@@ -6,7 +6,7 @@ import type { ContactRef } from '#sql/contacts/contacts.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /**
- * Stores what a contact chooses about the given topics, and leaves all others as they are; returns its id.
+ * Stores the choices of a contact about the given topics and leaves other topics unchanged; returns the contact's id.
  *
  * @throws {ApiError} 404 for the contact, or for a topic that contacts of its domain do not have; `contacts_busy`,
  *   `contacts_timeout`

@@ -17,7 +17,7 @@ import {
 
 const NAME_TAKEN = '`name` is used by another topic.'
 
-/** Adds a topic. @throws {ApiError} 409 if the account has one of this name */
+/** Adds a topic. @throws {ApiError} 409 if the account has a topic of this name */
 export async function createTopic(pool: Pool, topic: Omit<NewTopicRow, 'id'>): Promise<Topic> {
   const { account_id } = topic
   const created = pool.transaction(async tx => {
@@ -28,7 +28,7 @@ export async function createTopic(pool: Pool, topic: Omit<NewTopicRow, 'id'>): P
   return created.catch(refuseDuplicate(NAME_TAKEN))
 }
 
-/** Changes the given members of a topic. @throws {ApiError} 404; 409 if the account has another of this name */
+/** Changes the given fields of a topic. @throws {ApiError} 404; 409 if the account has another topic of this name */
 export async function changeTopic(pool: Pool, account_id: string, id: string, fields: TopicFields): Promise<void> {
   const changed = pool.transaction(async tx => {
     const row = orNotFound('Topic', await updateTopic(tx, account_id, id, fields))
@@ -52,6 +52,6 @@ export async function removeTopic(pool: Pool, account_id: string, id: string): P
 type TopicEventType = 'topic.created' | 'topic.updated' | 'topic.deleted'
 
 async function announceTopic(tx: Tx, account_id: string, type: TopicEventType, topic: Topic): Promise<void> {
-  // `deleted` as Resend's events of topics have it.
+  // `deleted`: as in Resend's topic events.
   await announce(tx, [{ account_id, type, data: () => ({ ...topic, deleted: type === 'topic.deleted' }) }])
 }

@@ -5,23 +5,29 @@ import type { Pool } from '#sql/pool.ts'
 import { splitOnRefusal } from '#sql/retry.ts'
 import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
 
-/** A process that is killed loses the hits of this time, or of the statement under way if that takes longer, and of the next one. */
+/**
+ * Interval between statements. A process that is killed loses the hits of this time, or of the current statement if
+ * that takes longer, and of the next one.
+ */
 const INTERVAL_MS = 40
 const MAX_ITEMS = 500
 
-/** Hits that wait while Postgres is away. */
+/** Most hits that wait while Postgres is unavailable. */
 const MAX_WAITING = 50_000
 
-/** A delivery is hit as often by whoever wants to fill the database: its hits are read whenever another one comes. */
+/**
+ * Most hits per delivery and hour. More are an attempt to fill the database; besides, each new hit reads all earlier
+ * ones of its delivery.
+ */
 const MAX_PER_DELIVERY = 1_000
 const PER_MS = 60 * 60_000
 const DELIVERIES = 100_000
-/** A cache with `max` takes the room for all of them at once; one with `maxSize` grows. */
+/** A cache with `max` allocates room for all entries at once; one with `maxSize` grows. */
 const COUNTED = { maxSize: DELIVERIES, sizeCalculation: () => 1 }
 
 /**
- * Records hits in sets, off the way of their requests: nobody waits for it. While Postgres is away they wait; more than there
- * is room for are dropped and counted in the log, as are more than 1,000 of one delivery per hour.
+ * Records hits in batches in the background, so that no request waits for it. Hits wait while Postgres is unavailable;
+ * beyond the limit they are dropped and counted in the log, as are more than 1,000 per delivery and hour.
  */
 export function createRecordHits({ pool, log }: { pool: Pool; log: Log }): WriteBehind<TrackingHit> {
   const counts = new LRUCache<string, { hits: number }>({ ...COUNTED, ttl: PER_MS })

@@ -1,13 +1,13 @@
 import type { Tx } from '#sql/pool.ts'
 import { type Announcement, announceEvents, type EventKind, listHeard } from '#sql/webhooks/announce.ts'
 
-/** `data` is made only if somebody listens, in the transaction. */
+/** `data`: called only if a webhook listens, inside the transaction. */
 export type Happening = Omit<Announcement, 'data'> & { data: () => object | Promise<object> }
 
 /**
- * Tells webhooks of what happens in this transaction: if and only if it is committed. In the order in which it happened;
- * that of several calls in one transaction is not kept. Two statements, or one if nobody listens, however much happens.
- * Rows that SQL has are announced by SQL, without a way through Node (sql/webhooks/announce.sql).
+ * Announces events to webhooks if and only if this transaction is committed. The order of one call is kept; the order
+ * of several calls in one transaction is not. Takes two statements for any number of events, or one if nobody listens.
+ * Rows that SQL already has are announced by SQL, without a round trip to Node (sql/webhooks/announce.sql).
  */
 export async function announce(tx: Tx, happenings: Happening[]): Promise<void> {
   const kinds = new Map(happenings.map(({ account_id, type }) => [nameOf({ account_id, type }), { account_id, type }]))

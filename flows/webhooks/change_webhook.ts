@@ -16,7 +16,9 @@ import { makeSigningSecret } from './signing_secrets.ts'
 
 type Keeper = { pool: Pool; secrets: Secrets }
 
-/** Adds a webhook. The answer alone shows its secret. @throws {ApiError} `validation_error`: there are too many */
+/**
+ * Adds a webhook. Its secret is shown only in this result. @throws {ApiError} `validation_error` if there are too many
+ */
 export async function addWebhook(
   { pool, secrets }: Keeper,
   account_id: string,
@@ -33,15 +35,17 @@ export async function addWebhook(
   return { ...webhook, signing_secret: plain }
 }
 
-/** Changes a webhook. One that is enabled gets nothing of what was dropped when it was disabled. @throws {ApiError} 404 */
+/**
+ * Changes a webhook. When it is enabled, events from the time when it was disabled are dropped. @throws {ApiError} 404
+ */
 export async function changeWebhook(pool: Pool, account_id: string, id: string, change: WebhookChange): Promise<void> {
   if (change.status === 'enabled') await dropDueEvents(pool, { account_id, id: Number(id) })
   if ((await updateWebhook(pool, account_id, id, change)) === 0) throw notFound('Webhook')
 }
 
-/** The one it had signs nothing from here on. @throws {ApiError} 404 */
+/** Replaces the signing secret; the old one is no longer used. @throws {ApiError} 404 */
 export async function rotateSigningSecret({ pool, secrets }: Keeper, account_id: string, id: string) {
-  await requireWebhook(pool, { account_id, webhook_id: id }) // what is no id of ours may be no number of JavaScript
+  await requireWebhook(pool, { account_id, webhook_id: id }) // the id in the path may be no number
   const webhook = { account_id, id: Number(id) }
   const { plain, sealed } = makeSigningSecret(secrets, webhook)
   if ((await updateSigningSecret(pool, webhook, sealed)) === 0) throw notFound('Webhook')

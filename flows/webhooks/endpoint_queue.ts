@@ -31,7 +31,7 @@ export class EndpointQueue {
   readonly #ended = Promise.withResolvers<void>()
   #isFailing: boolean
   #results: Results
-  /** Time of the last response, or of the first request under way. */
+  /** Time of the last response, or of the first request in progress. */
   #heard_at = 0
   #limit = FIRST_READ
   #waiting: DueEvent[] = []
@@ -61,7 +61,7 @@ export class EndpointQueue {
   }
 
   /**
-   * Resolves once nothing is due, the webhook must rest, or it was stopped, and no request is under way.
+   * Resolves once nothing is due, the webhook must rest, or it was stopped, and no request is in progress.
    * @throws the errors of `read`, `post` and `settle`
    */
   async run(): Promise<void> {
@@ -69,7 +69,7 @@ export class EndpointQueue {
     await this.#ended.promise
   }
 
-  /** Requests under way are waited for. */
+  /** Stops sending; requests in progress are still waited for. */
   stop(): void {
     this.#isStopped = true
     this.#waiting = []

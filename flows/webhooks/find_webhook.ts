@@ -10,7 +10,7 @@ export async function requireWebhook(db: Queryable, { account_id, webhook_id }: 
   return webhook
 }
 
-/** @throws {ApiError} 404, of a webhook that there is not too */
+/** @throws {ApiError} 404 if the event or its webhook does not exist */
 export async function requireWebhookEvent(db: Queryable, webhook: WebhookPath, id: string): Promise<WebhookEvent> {
   await requireWebhook(db, webhook)
   const event = await findWebhookEvent(db, webhook, id)

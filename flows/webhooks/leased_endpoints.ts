@@ -59,8 +59,8 @@ export class LeasedEndpoints {
   }
 
   /**
-   * Where there is no room, webhooks that have had their place for this long give it back. A slow endpoint that accepts its
-   * events would otherwise keep its place as long as any are left, for days.
+   * If there is no room, webhooks that have held their place for this long give it back. Otherwise a slow endpoint that
+   * accepts its events would keep its place as long as any are left, for days.
    */
   endTurns(room: Room, turn_ms: number): void {
     for (const { queue } of this.#leased.values()) {

@@ -21,7 +21,7 @@ type Options = { owner: string; times: RestTimes & { retry_seconds: readonly num
 
 const ONE_AT_A_TIME = { in_flight: 1, max_items: 200 }
 
-/** Reads and writes what a worker needs of the webhooks it has leased: many of them per round trip. */
+/** Reads events and writes results of the webhooks that a worker has leased: many per round trip. */
 export class WebhookStore {
   readonly #pool: Pool
   readonly #options: Options
@@ -45,8 +45,8 @@ export class WebhookStore {
     )
     this.#write = coalesce(
       results => retryUntil(this.#gaveUp.signal, log, 'results of webhooks', () => this.#settleEach(results)),
-      // Fewer and larger statements: the sending of mail works beside it. If the process dies, the last results are lost
-      // and their events sent again.
+      // Batched into fewer and larger statements, because sending of mail runs at the same time. If the process dies,
+      // the last results are lost and their events are sent again.
       { ...ONE_AT_A_TIME, interval_ms: 40 },
     )
     this.#release = coalesce(webhooks => this.#releaseAll(webhooks), ONE_AT_A_TIME)
@@ -56,7 +56,7 @@ export class WebhookStore {
     return this.#read(wish)
   }
 
-  /** Writes a result, retried while Postgres is away until `giveUp`. */
+  /** Writes a result; retries until `giveUp` while Postgres is unavailable. */
   async settle(event: DueEvent, attempt: Attempt): Promise<void> {
     const { first_attempt, signing_secret: _secret, body: _body, ...rest } = event
     const { patience, detail: _detail, ...made } = attempt

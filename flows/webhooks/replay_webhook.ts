@@ -9,9 +9,9 @@ import { replayDelivery, replaySlice } from '#sql/webhooks/replays.ts'
 import { requireWebhook, requireWebhookEvent } from './find_webhook.ts'
 
 /**
- * Has an event sent to a webhook once more, whatever became of it.
+ * Sends an event to a webhook again, whatever its result was.
  *
- * @throws {ApiError} 404; `validation_error`: the webhook is disabled, or the event is a test
+ * @throws {ApiError} 404; `validation_error` if the webhook is disabled or the event is a test
  */
 export async function replayEvent(pool: Pool, webhook: WebhookPath, id: string): Promise<void> {
   const { type } = await requireWebhookEvent(pool, webhook, id)
@@ -23,13 +23,13 @@ export async function replayEvent(pool: Pool, webhook: WebhookPath, id: string):
   })
 }
 
-/** Of one statement: so few that Postgres finds each by an index, and does not read them all for every slice. */
+/** Events per statement; few enough that Postgres finds each by an index instead of reading all for every slice. */
 const SLICE = 500
 
 /**
- * The same for all that fit, but no test. Answers how many it were. Stops early when the webhook is disabled meanwhile.
+ * Sends all matching events again, except tests. Returns how many. Stops early if the webhook is disabled meanwhile.
  *
- * @throws {ApiError} 404; `validation_error`: the webhook is disabled
+ * @throws {ApiError} 404; `validation_error` if the webhook is disabled
  */
 export async function replayEvents(pool: Pool, webhook: WebhookPath, which: WebhookReplay): Promise<number> {
   await requireEnabled(pool, webhook)
@@ -44,13 +44,13 @@ export async function replayEvents(pool: Pool, webhook: WebhookPath, which: Webh
   return replayed
 }
 
-/** What is disabled drops what waits for it. @throws {ApiError} */
+/** Checks that a webhook is enabled, since a disabled one drops its waiting events. @throws {ApiError} */
 async function requireEnabled(db: Queryable, webhook: WebhookPath): Promise<void> {
   const { status } = await requireWebhook(db, webhook)
   if (status === 'disabled') throw new ApiError('validation_error', 'The webhook is disabled: enable it first.')
 }
 
-/** The rows are due already: without it they are found a moment later. */
+/** Wakes the senders. The rows are due already and would be found a moment later anyway. */
 async function nudge(db: Queryable, { account_id, webhook_id }: WebhookPath): Promise<void> {
   await addJob(db, 'deliver_webhooks', { webhooks: [{ account_id, id: Number(webhook_id) }] })
 }

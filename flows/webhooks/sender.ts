@@ -15,17 +15,20 @@ import { WebhookStore } from './read_and_settle.ts'
 import { createSigners } from './signing_secrets.ts'
 import { WEBHOOK_TIMES, type WebhookTimes } from './times.ts'
 
-/** Endpoints that fail have places of their own, as all that hang do after their first attempt: the others keep theirs. */
+/**
+ * Failing endpoints have separate places, so that others keep theirs; an endpoint that hangs counts as failing after
+ * its first attempt.
+ */
 const PLACES: Places = { sound: 256, failing: 128, silent: 1024, silent_ms: 250 }
 
-/** Without room, it is looked for again this soon: places become free, and endpoints turn out to be silent. */
+/** Interval between looks for room if there is none: places become free, and endpoints turn out to be silent. */
 const CROWDED_MS = 250
 
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes; places?: Places }
 
 /**
- * Delivers events to webhooks: leases those that have due events, and writes the result of each attempt. Events that a
- * worker had in hand when it died are sent again, once its leases have run out. A job only tells it of new events.
+ * Delivers events to webhooks: leases webhooks with due events, and writes the result of each attempt. Events that a
+ * worker held when it died are sent again once its leases have expired. A job only announces new events.
  */
 export class WebhookSender extends LeaseLoop<WebhookId> {
   readonly #pool: Pool
@@ -69,7 +72,7 @@ export class WebhookSender extends LeaseLoop<WebhookId> {
     if (room.sound > 0 && claimed.length >= room.sound) this.lookIn(CROWDED_MS)
   }
 
-  /** Only of endpoints in hand: one that failed has left a lease that is to run out. */
+  /** Extends only leases of endpoints held here: the lease of one that failed must expire. */
   protected override async extendLeases(): Promise<void> {
     if (this.#endpoints.size > 0) await extendWebhookLeases(this.#pool, this.#lease, this.#endpoints.webhooks())
   }
@@ -78,7 +81,7 @@ export class WebhookSender extends LeaseLoop<WebhookId> {
     this.#endpoints.stop()
   }
 
-  /** An endpoint that has not responded yet gets its event again. */
+  /** Endpoints that have not responded yet get their events again. */
   protected override giveUp(): void {
     this.#hasGivenUp = true
     this.#store.giveUp()
@@ -109,7 +112,7 @@ export class WebhookSender extends LeaseLoop<WebhookId> {
       if (error !== null && !this.#hasGivenUp) throw error
       await this.#store.release({ account_id, id })
     } catch (err) {
-      // Its lease runs out by itself: that is the pause before it is tried again.
+      // Its lease expires by itself, which is the pause before the next try.
       this.#log.error({ err, webhook_id: id }, 'a webhook could not be delivered to')
     }
   }

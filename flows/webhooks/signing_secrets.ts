@@ -3,7 +3,7 @@ import type { Secrets } from '#lib/secrets.ts'
 import { createSignEvent, newSigningSecret, type SignEvent } from '#lib/webhooks/signature.ts'
 import type { WebhookId } from '#sql/webhooks/due_events.ts'
 
-/** A new secret, and as it is stored. */
+/** Creates a secret; returns it in plain and sealed form. */
 export function makeSigningSecret(secrets: Secrets, webhook: WebhookId): { plain: string; sealed: Buffer } {
   const plain = newSigningSecret()
   return { plain, sealed: secrets.seal(Buffer.from(plain), contextOf(webhook)) }
@@ -11,20 +11,20 @@ export function makeSigningSecret(secrets: Secrets, webhook: WebhookId): { plain
 
 type SignedWebhook = WebhookId & { signing_secret: Buffer }
 
-/** What signs for a webhook with the secret that it has now. Throws when that does not open. */
+/** Returns a function that signs for a webhook with its current secret. Throws if the secret cannot be opened. */
 export function openSigner(secrets: Secrets, webhook: SignedWebhook): SignEvent {
   return createSignEvent(secrets.open(webhook.signing_secret, contextOf(webhook)).toString())
 }
 
-/** Secrets that are at hand: some hundred bytes each. */
+/** Cached secrets: some hundred bytes each. */
 const REMEMBERED = 1_000
 const KEEP_MS = 60_000
 
-/** The same, remembered. */
+/** As `openSigner`, with a cache. */
 export function createSigners(secrets: Secrets): (webhook: SignedWebhook) => SignEvent {
   const known = new Memory<SignEvent>(REMEMBERED)
   return webhook => {
-    // By the sealed bytes, which are others with each secret and each place.
+    // Keyed by the sealed bytes, which differ per secret and webhook.
     const name = webhook.signing_secret.toString('latin1')
     const remembered = known.get(name)
     if (remembered) return remembered
@@ -34,7 +34,9 @@ export function createSigners(secrets: Secrets): (webhook: SignedWebhook) => Sig
   }
 }
 
-/** What a secret is sealed for: its place, so that it opens in no other. */
+/**
+ * Returns the context that a secret is sealed with: it names the row, so that the secret cannot be opened in another.
+ */
 function contextOf({ id, account_id }: WebhookId): string {
   return `webhooks|signing_secret|${id}|${account_id}`
 }

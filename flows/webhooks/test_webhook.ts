@@ -26,8 +26,8 @@ export const TestedWebhook = z
 export type TestedWebhook = z.infer<typeof TestedWebhook>
 
 /**
- * Posts a `test` event once, whatever the webhook has subscribed to, disabled or not, and waits for the answer. It is in
- * the history and counts for nothing.
+ * Posts a `test` event once and waits for the response, whatever the subscriptions and status of the webhook. The event
+ * is kept in the history but counts for nothing.
  *
  * @throws {ApiError} 404
  */

@@ -14,14 +14,14 @@ export async function insertAccount(db: Queryable, account: Account): Promise<vo
   `)
 }
 
-/** By id or by name: operators write either. */
+/** Finds an account by id or by name; operators use either. */
 export async function findAccount(db: Queryable, id_or_name: string): Promise<Account | null> {
   return db.maybeOne(sql.type(Account)`
     SELECT id, name, plan FROM accounts WHERE id::text = ${id_or_name} OR name = ${id_or_name}
   `)
 }
 
-/** The oldest. */
+/** Finds the oldest account. */
 export async function findFirstAccount(db: Queryable): Promise<Account | null> {
   return db.maybeOne(sql.type(Account)`SELECT id, name, plan FROM accounts ORDER BY created_at, id LIMIT 1`)
 }
@@ -29,19 +29,19 @@ export async function findFirstAccount(db: Queryable): Promise<Account | null> {
 const ListedAccount = Account.extend({ paused_at: z.date().nullable(), created_at: z.date() })
 export type ListedAccount = z.infer<typeof ListedAccount>
 
-/** For operators, newest first. */
+/** Lists accounts for operators, newest first. */
 export async function listAccounts(db: Queryable, limit: number): Promise<ListedAccount[]> {
   return db.any(sql.type(ListedAccount)`
     SELECT id, name, plan, paused_at, created_at FROM accounts ORDER BY created_at DESC, id DESC LIMIT ${limit}
   `)
 }
 
-/** In the footer of its campaigns, for domains that have none of their own. */
+/** Sets the address in the footer of campaigns, for domains that have none of their own. */
 export async function setPostalAddress(db: Queryable, id: string, postal_address: string | null): Promise<void> {
   await db.run(sql.unsafe`UPDATE accounts SET postal_address = ${postal_address} WHERE id = ${id}`)
 }
 
-/** Shown to recipients of domains that have none of their own; undefined leaves a part as it is. */
+/** Sets the brand shown to recipients of domains without their own; undefined leaves a part unchanged. */
 export async function setBrand(db: Queryable, id: string, { name, color, logo_url }: BrandChange): Promise<void> {
   await db.run(sql.unsafe`
     UPDATE accounts SET

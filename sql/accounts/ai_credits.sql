@@ -1,6 +1,7 @@
 DROP FUNCTION IF EXISTS take_ai_credit(uuid);
 
--- The hour that one credit was counted in, `infinity` for an account without a limit; null when they are used up.
+-- Takes one credit. Returns the hour that it was counted in, `infinity` for an account without a limit; null if all are
+-- used up.
 CREATE FUNCTION take_ai_credit(account uuid) RETURNS timestamptz
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -12,7 +13,7 @@ BEGIN
   IF most IS NULL THEN
     RETURN 'infinity';
   END IF;
-  -- Nobody else counts until this transaction ends; what they have counted is seen by the next statement.
+  -- No other transaction counts until this one ends; earlier counts are visible to the next statement.
   PERFORM 1 FROM account_usage WHERE account_id = account FOR NO KEY UPDATE;
   SELECT coalesce(sum(credits), 0) INTO taken FROM ai_usage
   WHERE account_id = account AND hour > now() - usage_window('month');

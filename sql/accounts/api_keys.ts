@@ -10,10 +10,10 @@ const KeyCaller = z.object({
   name: z.string(),
   permission: z.enum(['full_access', 'sending_access']),
   domain_id: z.string().nullable(),
-  /** Stands in for `domain` where a request names none. */
+  /** Used as `domain` if a request names none. */
   default_domain_id: z.string().nullable(),
   usable: z.boolean(),
-  /** Until it expires; null: never, or it has. */
+  /** Time until it expires; null: it never expires, or has expired. */
   expires_in_ms: z.number().nullable(),
 })
 type KeyCaller = z.infer<typeof KeyCaller>
@@ -22,8 +22,8 @@ type KeyCaller = z.infer<typeof KeyCaller>
 export type Caller = KeyCaller & { role: Role | null }
 
 /**
- * Looks a key up by its hash and notes that it was used, at most once a minute; one that is revoked or has expired is
- * refused, which is no use. Postgres' clock decides on expiry.
+ * Looks up a key by its hash and records its use, at most once per minute. A revoked or expired key is refused, and its
+ * use is not recorded. The clock of Postgres decides on expiry.
  */
 export async function findCaller(db: Queryable, hash: Buffer): Promise<Caller | null> {
   const key = await db.maybeOne(sql.type(KeyCaller)`
@@ -119,7 +119,7 @@ export async function revokeOwnApiKey(db: Queryable, account_id: string, id: str
 
 const OwnedKey = z.object({ account_id: z.string(), id: z.string() })
 
-/** By id or by hash; returns null if there is no such key that was not revoked yet. */
+/** Revokes a key by id or by hash; returns null if there is no such key or it is revoked already. */
 export async function revokeApiKey(
   db: Queryable,
   id: string | null,

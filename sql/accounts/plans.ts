@@ -1,16 +1,16 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** What accounts of this plan may send and receive in any 24 hours and any 30 days; null is no limit. */
+/** Limits of emails that accounts of this plan may send and receive in any 24 hours and any 30 days; null: no limit. */
 export const Plan = z.object({
   name: z.string(),
   emails_per_day: z.int().nullable(),
   emails_per_month: z.int().nullable(),
-  /** That an account may have; null is no limit. */
+  /** Most domains of an account; null: no limit. */
   domains: z.int().nullable(),
-  /** Questions to the AI service in any 30 days; null is no limit. */
+  /** Questions to the AI service in any 30 days; null: no limit. */
   ai_credits: z.int().nullable(),
-  /** Runs of automations started in any 30 days; null is no limit. */
+  /** Runs of automations started in any 30 days; null: no limit. */
   automation_runs: z.int().nullable(),
 })
 export type Plan = z.infer<typeof Plan>
@@ -23,7 +23,7 @@ export async function listPlans(db: Queryable): Promise<Plan[]> {
   )
 }
 
-/** Makes a plan, or changes what it allows, for every account that is on it. */
+/** Creates a plan, or changes its limits for every account that is on it. */
 export async function upsertPlan(db: Queryable, plan: Plan): Promise<void> {
   await db.run(sql.unsafe`
     INSERT INTO plans (name, emails_per_day, emails_per_month, domains, ai_credits, automation_runs)
@@ -35,12 +35,15 @@ export async function upsertPlan(db: Queryable, plan: Plan): Promise<void> {
   `)
 }
 
-/** What was sent on a plan without limits was not counted: the windows of a limited one begin empty. */
+/**
+ * Changes the plan of an account. Emails sent on a plan without limits were not counted, so the windows of a limited
+ * plan begin empty.
+ */
 export async function setPlan(db: Queryable, account_id: string, plan: string): Promise<void> {
   await db.run(sql.unsafe`UPDATE accounts SET plan = ${plan} WHERE id = ${account_id}`)
 }
 
-/** Emails beyond the quota of the month, until they are used up. */
+/** Adds credits: emails beyond the monthly quota, valid until they are used up. */
 export async function addCredits(db: Queryable, account_id: string, credits: number): Promise<void> {
   await db.run(sql.unsafe`UPDATE account_usage SET credits = credits + ${credits} WHERE account_id = ${account_id}`)
 }

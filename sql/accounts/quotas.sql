@@ -2,8 +2,8 @@ DROP FUNCTION IF EXISTS lock_usage(uuid[]);
 DROP FUNCTION IF EXISTS refund_usage(uuid, integer, integer, timestamptz);
 DROP FUNCTION IF EXISTS refund_usage(uuid, uuid); -- the former name of refund_email
 
--- Locks the usage of those accounts that have a quota or a domain that warms up, in the order of all who do, and answers
--- which they are. Nobody else can debit them until this transaction ends; other accounts take no lock.
+-- Locks the usage of those accounts that have a quota or a domain in warm-up, in the same order for all callers, and
+-- returns their ids. No other transaction can debit them until this one ends; other accounts are not locked.
 CREATE FUNCTION lock_usage(accounts uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -23,8 +23,8 @@ BEGIN
 END
 $$;
 
--- Greedy in order of arrival: a whole request or nothing of it, and a large one that is refused leaves room for the small
--- ones behind it. For accounts whose usage is locked: it covers their domains' warm-ups as well.
+-- Decides requests greedily in order of arrival: each in full or not at all, so a large refused one leaves room for
+-- small ones behind it. For accounts whose usage is locked; the lock also covers the warm-ups of their domains.
 CREATE FUNCTION decide_quotas(requests quota_request[]) RETURNS SETOF quota_decision
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -37,7 +37,7 @@ DECLARE
   paid integer;
   is_warming boolean := coalesce((SELECT warm_up_per_day FROM platform) > 0, false);
   warm_up warm_up;
-  warmed jsonb := '{}'; -- what is taken here of the warm-up of each domain
+  warmed jsonb := '{}'; -- emails taken here from the warm-up of each domain
   room bigint;
 BEGIN
   FOR usage IN
@@ -51,7 +51,7 @@ BEGIN
     JOIN accounts a ON a.id = u.account_id JOIN plans p ON p.name = a.plan
   LOOP
     day_left := usage.emails_per_day - usage.day_used;
-    -- A quota that was lowered may be overdrawn; credits pay for what comes, not for what was.
+    -- A lowered quota may be overdrawn; credits pay only for new emails.
     month_left := CASE WHEN usage.emails_per_month IS NOT NULL THEN greatest(usage.emails_per_month - usage.month_used, 0) END;
     credits_left := usage.credits;
     FOR request IN
@@ -85,7 +85,7 @@ BEGIN
 END
 $$;
 
--- Takes what was decided.
+-- Debits the decided amounts.
 CREATE FUNCTION debit_usage(decisions quota_decision[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -112,8 +112,8 @@ BEGIN
 END
 $$;
 
--- Gives back so many emails, some of them paid by credits, that were debited at that moment. What was purged since needs
--- nothing back.
+-- Refunds emails, some of them paid by credits, that were debited at that moment. Buckets that were purged since need
+-- no refund.
 CREATE FUNCTION refund_usage(account uuid, emails_back integer, credits_back integer, debited_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

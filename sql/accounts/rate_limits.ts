@@ -4,27 +4,27 @@ import { now } from '#lib/clock.ts'
 import { LostConnectionError, sqlState } from '#sql/outage.ts'
 import { type Pool, sql } from '#sql/pool.ts'
 
-/** `reset_s`: until the window ends, at least 1. */
+/** `reset_s`: seconds until the window ends, at least 1. */
 export type Use = { isAllowed: boolean; remaining: number; reset_s: number }
 
-/** Counts one use by whoever has that key. */
+/** Counts one use of a key. */
 export type CountUse = (key: string) => Promise<Use>
 
 export type Limit = { name: string; uses: number; window_s: number; onError: (error: unknown) => void }
 
-/** The one statement takes less than 1 ms: later than this, its answer is of no use. */
+/** Timeout of the one statement, which takes less than 1 ms; a later result is of no use. */
 const ANSWER_MS = 1_000
 
-/** The library's one statement. The window would end at `expire`; it is `time`: both in ms since 1970. */
+/** The one statement of the library. `expire`: when the window ends; `time`: now; both in ms since 1970. */
 type Upsert = { name: string; text: string; values: [key: string, points: number, expire: number, time: number] }
 
 /**
  * Counts uses in fixed windows that all processes of the database share. Once the uses are used up, further ones are
- * refused from memory: a flood costs no query.
+ * refused from memory, so that a flood costs no query.
  *
- * When Postgres does not count, this process counts for itself, and `onError` is told. So the limit never opens; a fault
- * of nothing but this table keeps no mail back; and whether Postgres can take the mail is told by the statement that
- * stores it, which answers 503 by itself.
+ * If Postgres cannot count, this process counts by itself and calls `onError`. So the limit is never lifted, a fault of
+ * this table alone stops no mail, and whether Postgres can take the mail is decided by the statement that stores it,
+ * which then results in a 503.
  */
 export function createCountUse(pool: Pool, { name, uses, window_s, onError }: Limit): CountUse {
   const window = { keyPrefix: name, points: uses, duration: window_s }
@@ -53,7 +53,10 @@ export async function deleteExpiredWindows(pool: Pool): Promise<number> {
   return pool.run(sql.unsafe`DELETE FROM rate_limits WHERE expire < extract(epoch FROM now()) * 1000`)
 }
 
-/** The library goes by this machine's clock. In the table are times of the database's, since all processes share them. */
+/**
+ * Runs the statement of the library with times shifted from this machine's clock, which the library uses, to that of
+ * the database, which all processes share.
+ */
 async function ask(pool: Pool, { values, ...query }: Upsert): Promise<pg.QueryResult> {
   const [key, points, expire, time] = values
   const ahead = now().getTime() - Date.now()

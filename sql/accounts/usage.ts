@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** Before anything else is locked, by whoever debits or refunds (sql/accounts/quotas.sql). */
+/**
+ * Locks the usage of an account. Every transaction that debits or refunds must call this before it takes any other lock
+ * (sql/accounts/quotas.sql).
+ */
 export async function lockUsage(tx: Tx, account_id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT lock_usage(${sql.array([account_id], 'uuid')})`)
 }
 
-/** What no window reaches back to any more. Answers how many rows it were. */
+/** Deletes usage that no window covers any more; returns how many rows were deleted. */
 export async function deleteExpiredUsage(db: Queryable): Promise<number> {
   const minutes = await db.run(sql.unsafe`DELETE FROM usage_minutes WHERE minute < now() - interval '25 hours'`)
   const hours = await db.run(sql.unsafe`DELETE FROM usage_hours WHERE hour < now() - interval '31 days'`)
@@ -35,13 +38,13 @@ const WindowUsage = z.object({
   limit: z.int().nullable(),
   sent: z.int(),
   received: z.int(),
-  /** When the first of it is free again, and when all of it is; null: nothing counts for a quota. */
+  /** When the first email is free again, and when all are; null: nothing counts toward a quota. */
   next_at: z.date().nullable(),
   last_at: z.date().nullable(),
 })
 export type WindowUsage = z.infer<typeof WindowUsage>
 
-/** Emails of the 24 hours or 30 days that end now, with the limit of the plan. */
+/** Returns the emails of the 24 hours or 30 days that end now, with the limit of the plan. */
 export async function findWindowUsage(
   db: Queryable,
   account_id: string,
@@ -55,8 +58,8 @@ export async function findWindowUsage(
 }
 
 /**
- * Returns the usage that is not counted in emails. An AI credit is free again 30 days after the hour that it was taken in, and
- * so is an automation run.
+ * Returns the usage that is not counted in emails. An AI credit or an automation run is free again 30 days after the
+ * hour in which it was taken.
  */
 export async function findAccountUsage(db: Queryable, account_id: string): Promise<z.infer<typeof AccountUsage>> {
   return db.one(sql.type(AccountUsage)`
@@ -86,7 +89,7 @@ export async function findAccountUsage(db: Queryable, account_id: string): Promi
 
 const Room = z.object({ day: z.int().nullable(), month: z.int().nullable() })
 
-/** How many emails the plan has room for in the windows that end now, credits included; null: it has no such quota. */
+/** Returns how many emails the plan has room for in the windows that end now, credits included; null: no such quota. */
 export async function findQuotaRoom(db: Queryable, account_id: string): Promise<z.infer<typeof Room>> {
   return db.one(sql.type(Room)`
     SELECT CASE WHEN p.emails_per_day IS NOT NULL THEN greatest(0, p.emails_per_day - (

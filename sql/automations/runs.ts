@@ -54,7 +54,7 @@ const columns = sql.fragment`
   r.started_at, r.completed_at, r.started_at AS created_at
 `
 
-/** Runs of an automation, newest first. A cursor that names none of them has nothing after it and nothing before it. */
+/** Lists runs of an automation, newest first. If the cursor is not one of its runs, the page is empty. */
 export async function listRuns(
   db: Queryable,
   { account_id, id }: AutomationId,
@@ -63,7 +63,7 @@ export async function listRuns(
 ): Promise<Page<ListedRun>> {
   const cursor = position.after ?? position.before
   if (cursor !== undefined && !(await isRun(db, { account_id, id }, cursor))) return emptyPage()
-  // A branch per status, each in the order of its index.
+  // One branch per status, each ordered by its index.
   return readPage(position, (where, order, limit) => {
     const branches = (statuses.length > 0 ? statuses : RunStatus.options).map(
       status => sql.fragment`(
@@ -87,7 +87,7 @@ async function isRun(db: Queryable, { account_id, id }: AutomationId, run_id: st
   return found
 }
 
-/** Keys and types of the steps are those of the version that the run keeps to. */
+/** Finds a run with its steps. Keys and types of the steps are those of the version of the run. */
 export async function findRun(
   db: Queryable,
   { account_id, id }: AutomationId,
@@ -109,7 +109,7 @@ export async function findRun(
   `)
 }
 
-/** Reads no more of a status than MAX_COUNT entries of an index. */
+/** Counts runs per status, up to MAX_COUNT index entries each. */
 export async function countRuns(db: Queryable, { account_id, id }: AutomationId): Promise<RunCounts> {
   const counts = RunStatus.options.map(
     status => sql.fragment`(

@@ -1,4 +1,4 @@
--- Before what takes it, as sql/_types.sql has it.
+-- Created before the functions that take it, like the types of sql/_types.sql.
 DROP TYPE IF EXISTS campaign_move CASCADE;
 
 -- A change of a figure of a campaign (sql/campaigns/counts.ts names them).

@@ -12,7 +12,7 @@ import { cappedFor, type FrequencyCap } from './frequency_cap.ts'
 
 type Named = { domain_id: string; audience_id: string | null; segment_id: string | null; topic_id: string | null }
 
-/** Contacts that a campaign is for, as its audience, segment and topic are now. */
+/** The criteria of the contacts of a campaign, by the current state of its audience, segment and topic. */
 export type Addressed = {
   account_id: string
   domain_id: string
@@ -21,11 +21,11 @@ export type Addressed = {
   terms: Terms
   topic: { id: string; default_subscription: 'opt_in' | 'opt_out' } | null
   cap: FrequencyCap
-  /** Its recipients are never left out for a suppression or as reserved. */
+  /** Recipients at this domain are never left out as suppressed or reserved. */
   simulator_domain: string
 }
 
-/** Null if the segment or the topic was deleted. */
+/** Loads the criteria of a campaign; null if the segment or the topic was deleted. */
 export async function loadAddressed(
   db: Queryable,
   account_id: string,
@@ -39,7 +39,7 @@ export async function loadAddressed(
   return { account_id, domain_id, audience_id, segment, terms, topic, cap, simulator_domain }
 }
 
-/** A condition on `contacts c`: who is in the audience and in the segment. */
+/** Returns a condition on `contacts c`: the contact is in the audience and in the segment. */
 export function isAddressed({ account_id, domain_id, audience_id, segment, terms }: Addressed, how: Look) {
   const isIn = audience_id === null || audience_id === domain_id ? sql.fragment`true` : isInAudience(audience_id)
   const isOf =
@@ -49,7 +49,7 @@ export function isAddressed({ account_id, domain_id, audience_id, segment, terms
   return sql.fragment`c.account_id = ${account_id} AND c.domain_id = ${domain_id} AND ${isIn} AND ${isOf}`
 }
 
-/** A value of `contacts c`: why it gets none, or null. */
+/** Returns an expression on `contacts c`: the reason why the contact is left out, or null. */
 export function leftOut({ topic, cap, simulator_domain }: Addressed, how: Look): FragmentSqlToken {
   const chose = (subscription: string) => sql.fragment`EXISTS (
     SELECT FROM contact_topics t WHERE t.account_id = c.account_id AND t.contact_id = c.id AND t.topic_id = ${topic?.id ?? null}

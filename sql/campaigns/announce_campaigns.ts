@@ -3,7 +3,10 @@ import type { CampaignId } from './campaigns.ts'
 
 export type CampaignEvent = 'campaign.sent' | 'campaign.canceled' | 'campaign.paused'
 
-/** After they were changed, in the same transaction (announce_campaigns.sql). */
+/**
+ * Announces campaigns to webhooks. Must be called after their changes, in the same transaction
+ * (announce_campaigns.sql).
+ */
 export async function announceCampaigns(tx: Tx, type: CampaignEvent, campaigns: CampaignId[]): Promise<void> {
   const accounts = campaigns.map(({ account_id }) => account_id)
   const ids = campaigns.map(({ id }) => id)

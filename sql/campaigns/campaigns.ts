@@ -5,7 +5,7 @@ import { Campaign, type CampaignStatus, columns, ListedCampaign, listedColumns }
 
 export type CampaignId = { account_id: string; id: string }
 
-/** Campaigns of a deleted domain are no more, though they may still be there. */
+/** Condition that excludes campaigns of a deleted domain, whose rows may still exist. */
 const isThere = sql.fragment`EXISTS (SELECT FROM domains d WHERE d.account_id = g.account_id AND d.id = g.domain_id)`
 
 export type CampaignFilter = {
@@ -14,7 +14,7 @@ export type CampaignFilter = {
   domain_id?: string | undefined
 }
 
-/** `q` is looked for in names and subjects, whatever its case. */
+/** Lists campaigns. `q`: text in their names or subjects, in any case. */
 export async function listCampaigns(
   db: Queryable,
   account_id: string,
@@ -53,7 +53,10 @@ export async function isCampaign(db: Queryable, { account_id, id }: CampaignId):
   return found
 }
 
-/** Nobody else changes it, starts it or stores emails of it until the transaction ends. Null: there is none. */
+/**
+ * Locks a campaign until the transaction ends: no other transaction can change it, start it or store emails of it. Null
+ * if it does not exist.
+ */
 export async function lockCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<Campaign | null> {
   return tx.maybeOne(sql.type(Campaign)`
     SELECT ${columns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}
@@ -124,7 +127,7 @@ export async function updateCampaign(tx: Tx, { account_id, id }: CampaignId, fie
   `)
 }
 
-/** One without recipients: what else it has goes with it. */
+/** Deletes a campaign without recipients; its other rows are deleted with it. */
 export async function deleteCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM campaigns WHERE account_id = ${account_id} AND id = ${id}`)
 }

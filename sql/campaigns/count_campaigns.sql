@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS count_campaigns(campaign_move[]);
 
--- Moves figures of campaigns, in the commit that does what they count. In the order of their keys, so that no two statements
--- wait for each other; a process has a shard of its own, more or less.
+-- Changes figures of campaigns in the commit that they count. Rows are changed in the order of their keys, so that no
+-- two statements deadlock; each backend mostly has a shard of its own.
 CREATE FUNCTION count_campaigns(moves campaign_move[]) RETURNS void
 LANGUAGE sql AS $$
   INSERT INTO campaign_counts AS c (account_id, campaign_id, run, variant, name, shard, count)

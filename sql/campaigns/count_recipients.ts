@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 import { LOOK } from '#sql/segments/look.ts'
 import { type Addressed, isAddressed, leftOut } from './addressed.ts'
 
-/** Why a contact of the audience or the segment of a campaign gets none. */
+/** Reasons why a contact of the audience or the segment of a campaign is left out. */
 export const LeftOut = z.enum([
   'unsubscribed',
   'not_subscribed_to_topic',
@@ -16,7 +16,7 @@ export type LeftOut = z.infer<typeof LeftOut>
 
 const Total = z.object({ reason: LeftOut.nullable(), contacts: z.int() })
 
-/** How many of these contacts would get it, and how many would not by reason. */
+/** Counts the contacts who would get a campaign, and those who would not, by reason. */
 export async function countByReason(db: Queryable, addressed: Addressed): Promise<z.infer<typeof Total>[]> {
   return db.any(sql.type(Total)`
     SELECT f.reason, count(*) AS contacts
@@ -27,7 +27,7 @@ export async function countByReason(db: Queryable, addressed: Addressed): Promis
   `)
 }
 
-/** How many would get it, counted up to `limit`. */
+/** Counts the contacts who would get a campaign, up to `limit`. */
 export async function countRecipients(db: Queryable, addressed: Addressed, limit: number): Promise<number> {
   const how = limit > 1 ? LOOK.atMany : LOOK.atFew
   const { count } = await db.one(sql.type(z.object({ count: z.int() }))`

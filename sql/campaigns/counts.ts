@@ -4,10 +4,10 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { runOf } from './report/run_of.ts'
 import type { RunId } from './sending/runs.ts'
 
-/** Figures that sending moves (campaign_move in _campaign_types.sql). */
+/** Figures that sending changes (campaign_move in _campaign_types.sql). */
 export type Figure = 'recipients' | 'excluded' | 'canceled'
 
-/** A change of a figure; of several of one commit those of one variant and name are added up. */
+/** A change of a figure; changes of the same variant and name in one commit are added up. */
 export type Move = { variant: number; name: Figure; by: number }
 
 export async function countCampaign(tx: Tx, { account_id, campaign_id, run }: RunId, moves: Move[]): Promise<void> {
@@ -23,10 +23,10 @@ export async function countCampaign(tx: Tx, { account_id, campaign_id, run }: Ru
 const Figures = z.record(z.string(), z.int())
 
 /**
- * Returns the figures of a run, or of the newest, over all variants: recipients, excluded, canceled, sent, delivered, delayed,
- * bounced, complained, failed, suppressed, in_doubt, opened, unique_opened, mpp_opened, machine_opened, clicked,
- * unique_clicked, machine_clicked, replied, unsubscribed, and `unreached`, the attempts that no server answered. What was
- * never counted is missing.
+ * Returns the figures of a run, or of the newest, over all variants: recipients, excluded, canceled, sent, delivered,
+ * delayed, bounced, complained, failed, suppressed, in_doubt, opened, unique_opened, mpp_opened, machine_opened,
+ * clicked, unique_clicked, machine_clicked, replied, unsubscribed, and `unreached`, the attempts without a response
+ * from a server. Figures that were never counted are missing.
  */
 export async function readFigures(
   db: Queryable,
@@ -43,7 +43,10 @@ export async function readFigures(
   return figures
 }
 
-/** How many a run is sent to, without those who were left out. `key`: three values, account_id, campaign_id and run. */
+/**
+ * Returns an expression: the number of contacts that a run is sent to, without those left out. `key`: the values
+ * account_id, campaign_id and run.
+ */
 export function sentTo(key: FragmentSqlToken): FragmentSqlToken {
   return sql.fragment`(
     SELECT coalesce(sum(CASE n.name WHEN 'recipients' THEN n.count ELSE -n.count END), 0)::bigint FROM campaign_counts n

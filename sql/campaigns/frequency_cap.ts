@@ -2,7 +2,7 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { sql } from '#sql/pool.ts'
 import type { Look } from '#sql/segments/look.ts'
 
-/** How often a campaign may reach its contacts; null: however often. */
+/** Limits on how often campaigns may reach a contact; null: no limit. */
 export type FrequencyCap = { skip_if_mailed_within_hours: number | null; exclude_unengaged_days: number | null }
 
 export function hasCap({ skip_if_mailed_within_hours, exclude_unengaged_days }: FrequencyCap): boolean {
@@ -10,8 +10,8 @@ export function hasCap({ skip_if_mailed_within_hours, exclude_unengaged_days }: 
 }
 
 /**
- * A value of `contacts c`: `mailed_recently`, `unengaged` or null. An email of a campaign counts from when it is stored, unless it
- * ends without being sent. Nobody is unengaged whose opens are not tracked.
+ * Returns an expression on `contacts c`: `mailed_recently`, `unengaged` or null. An email of a campaign counts from
+ * when it is stored, unless it ends without being sent. Contacts whose opens are not tracked are never unengaged.
  */
 export function cappedFor(cap: FrequencyCap, how: Look): FragmentSqlToken {
   const { skip_if_mailed_within_hours: hours, exclude_unengaged_days: days } = cap

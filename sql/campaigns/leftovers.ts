@@ -6,7 +6,7 @@ type Domain = { account_id: string; id: string }
 
 const Row = z.object({ account_id: z.string(), id: z.string() })
 
-/** Campaigns of a deleted domain. */
+/** Lists campaigns of a deleted domain. */
 export async function listCampaignsOfDomain(
   db: Queryable,
   { account_id, id }: Domain,
@@ -17,7 +17,7 @@ export async function listCampaignsOfDomain(
   `)
 }
 
-/** Deletes recipients of a campaign; returns how many: fewer than `limit` when none are left. */
+/** Deletes recipients of a campaign; returns how many; fewer than `limit` if none are left. */
 export async function deleteRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM campaign_recipients

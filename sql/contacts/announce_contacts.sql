@@ -1,7 +1,8 @@
 DROP FUNCTION IF EXISTS announce_contacts(uuid, text, uuid[]);
 
--- Tells webhooks of contacts of an account as they are at this moment (contract 12.4), in the order of their ids.
--- `segment_ids` are the segments that they were added to by hand. event: contact.created, contact.updated or contact.deleted.
+-- Announces contacts of an account to webhooks in their current state (contract 12.4), in the order of their ids.
+-- `segment_ids`: the segments that they were added to by hand. event: contact.created, contact.updated or
+-- contact.deleted.
 CREATE FUNCTION announce_contacts(account uuid, event text, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM announce(ARRAY(

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** A named part of the contacts of a domain. The default audience has all of them. */
+/** A named group of contacts of a domain. The default audience has all of them. */
 export const Audience = z
   .object({
     object: z.literal('audience'),
@@ -59,19 +59,19 @@ export async function insertAudience(
   `)
 }
 
-/** Returns how many there were: none or one. */
+/** Renames an audience; returns the number of changed rows (0 or 1). */
 export async function updateAudience(db: Queryable, account_id: string, id: string, name: string): Promise<number> {
   return db.run(sql.unsafe`
     UPDATE audiences SET name = ${name}, updated_at = now() WHERE account_id = ${account_id} AND id = ${id}
   `)
 }
 
-/** Nobody starts a campaign to it until the transaction ends. */
+/** Locks an audience: no campaign to it can start until the transaction ends. */
 export async function lockAudience(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT FROM audiences WHERE account_id = ${account_id} AND id = ${id} FOR UPDATE`)
 }
 
-/** Returns how many there were: none or one. Its members are removed by a job. */
+/** Deletes an audience, whose members a job removes; returns the number of deleted rows (0 or 1). */
 export async function deleteAudience(tx: Tx, account_id: string, id: string): Promise<number> {
   return tx.run(sql.unsafe`DELETE FROM audiences WHERE account_id = ${account_id} AND id = ${id}`)
 }

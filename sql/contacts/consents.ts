@@ -5,7 +5,7 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 const ConsentSource = z.enum(['api', 'import', 'page', 'one_click', 'email', 'complaint', 'soft_bounces', 'automation'])
 type ConsentSource = z.infer<typeof ConsentSource>
 
-/** How an opt-in or opt-out came about, by which API key, import, email or automation, and from which address. */
+/** The origin of an opt-in or opt-out: by which API key, import, email or automation, and from which address. */
 export type ConsentOrigin = {
   how: ConsentSource
   source_id: string | null
@@ -14,7 +14,7 @@ export type ConsentOrigin = {
 
 export type NewConsent = { email: string; topic_id: string | null; subscription: 'opt_in' | 'opt_out' }
 
-/** Notes opt-ins and opt-outs of addresses on a domain. */
+/** Records opt-ins and opt-outs of addresses on a domain. */
 export async function insertConsents(
   tx: Tx,
   { account_id, domain_id }: { account_id: string; domain_id: string },
@@ -31,7 +31,9 @@ export async function insertConsents(
   `)
 }
 
-/** Keeps only that the address wants no mail, by its hash, and nothing of how that came about or of its imports. */
+/**
+ * Deletes everything about an address except a hash that records its opt-out: its consents and its errors in imports.
+ */
 export async function keepOptOutOnly(
   tx: Tx,
   { account_id, domain_id, email }: { account_id: string; domain_id: string; email: string },
@@ -68,7 +70,7 @@ export type Consent = z.infer<typeof Consent>
 
 const MAX_CONSENTS = 100
 
-/** The newest 100 of an address, newest first. */
+/** Lists the newest 100 consents of an address, newest first. */
 export async function listConsents(
   db: Queryable,
   { account_id, domain_id, email }: { account_id: string; domain_id: string; email: string },

@@ -6,8 +6,8 @@ import { type ContactRef, isContact } from './contacts.ts'
 const Locked = z.object({ is_there: z.boolean() })
 
 /**
- * Takes the account's contact lock, shared, and the domain's against its deletion; false if the domain does not exist.
- * Waits 2 s at most, then throws SQLSTATE 55P03.
+ * Takes the shared contact lock of the account, and locks the domain against deletion; returns false if the domain does
+ * not exist. Waits at most 2 s, then throws SQLSTATE 55P03.
  */
 export async function lockContacts(tx: Tx, account_id: string, domain_id: string): Promise<boolean> {
   const { is_there } = await tx.one(sql.type(Locked)`
@@ -16,20 +16,20 @@ export async function lockContacts(tx: Tx, account_id: string, domain_id: string
   return is_there
 }
 
-/** Bounds each statement that follows in the transaction: SQLSTATE 57014 after so long. */
+/** Limits each further statement of the transaction: SQLSTATE 57014 after `ms`. */
 export async function limitStatements(tx: Tx, ms: number): Promise<void> {
   await tx.run(sql.unsafe`SELECT set_config('statement_timeout', ${String(Math.max(1, Math.ceil(ms)))}, true)`)
 }
 
 /**
- * Counts what this transaction adds in a shard that few others use (sql/contacts/count_contacts.sql): it holds the shard for
- * seconds.
+ * Makes this transaction count its contacts in a shard that few others use (sql/contacts/count_contacts.sql), since it
+ * holds the shard for seconds.
  */
 export async function countApart(tx: Tx): Promise<void> {
   await tx.run(sql.unsafe`SELECT set_config('mailbrook.count_shard', (1000 + pg_backend_pid() % 100)::text, true)`)
 }
 
-/** Tells webhooks of contacts as they are at this moment, so call it before they are deleted. */
+/** Announces contacts to webhooks in their current state, so it must be called before they are deleted. */
 export async function announceContacts(
   tx: Tx,
   account_id: string,
@@ -39,7 +39,10 @@ export async function announceContacts(
   await tx.run(sql.unsafe`SELECT announce_contacts(${account_id}, ${type}, ${sql.array(ids, 'uuid')})`)
 }
 
-/** Null leaves a member as it is; an empty text and a property that is null clear it. `properties` by `stored_as`. */
+/**
+ * A contact to store. Null leaves a field unchanged; an empty text or a null property clears it. `properties`: by
+ * `stored_as`.
+ */
 export type GivenContact = {
   id: string
   email: string
@@ -82,14 +85,14 @@ export async function upsertContacts(
         ${may_resubscribe}, ${source}, ${source_id})
     `)
     upserted.push(...rows)
-    // One that was deleted by another request in the middle of the statement is missing.
+    // A contact that another request deleted during the statement is missing.
     const found = new Set(rows.map(({ email }) => email))
     left = left.filter(({ email }) => !found.has(email))
   }
   return upserted
 }
 
-/** Finds a contact and keeps others from changing it until the transaction ends. */
+/** Finds a contact and locks it against changes until the transaction ends. */
 export async function lockContact(tx: Tx, account_id: string, ref: ContactRef): Promise<LockedContact | null> {
   return tx.maybeOne(sql.type(LockedContact)`
     SELECT c.id, c.domain_id, c.email FROM contacts c WHERE ${isContact(account_id, ref)} FOR NO KEY UPDATE OF c
@@ -99,7 +102,7 @@ export async function lockContact(tx: Tx, account_id: string, ref: ContactRef): 
 const LockedContact = z.object({ id: z.string(), domain_id: z.string(), email: z.string() })
 export type LockedContact = z.infer<typeof LockedContact>
 
-/** Deletes a contact with its memberships. Its opt-outs are kept by the hash of its address. */
+/** Deletes a contact with its memberships. Its opt-outs are kept under the hash of its address. */
 export async function deleteContact(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT delete_contacts(${account_id}, ARRAY[${id}]::uuid[])`)
 }
@@ -117,7 +120,7 @@ export async function addToAudience(
   `)
 }
 
-/** Returns how many there were: none or one. */
+/** Removes a contact from an audience; returns the number of removed rows (0 or 1). */
 export async function removeFromAudience(
   tx: Tx,
   account_id: string,

@@ -36,10 +36,13 @@ const contactColumns = sql.fragment`
   ) AS audience_ids, c.created_at, c.updated_at
 `
 
-/** A contact by its id or by its address, in lower case, on a domain; `audience_id`: only if it is in that audience. */
+/**
+ * Reference to a contact: its id, or its address in lower case on a domain. `audience_id`: only if it is in that
+ * audience.
+ */
 export type ContactRef = ({ id: string } | { email: string; domain_id: string }) & { audience_id?: string | undefined }
 
-/** A condition on `contacts c`. Contacts of a deleted domain are no more, though they may still be there. */
+/** Returns a condition on `contacts c` that excludes contacts of a deleted domain, whose rows may still exist. */
 export function isContact(account_id: string, ref: ContactRef) {
   const named =
     'id' in ref
@@ -54,7 +57,7 @@ export function isContact(account_id: string, ref: ContactRef) {
     AND EXISTS (SELECT FROM domains d WHERE d.account_id = c.account_id AND d.id = c.domain_id)`
 }
 
-/** A condition on `contacts c`: who is in an audience that is not the default. */
+/** Returns a condition on `contacts c`: the contact is in an audience other than the default. */
 export function isInAudience(audience_id: string) {
   return sql.fragment`EXISTS (
     SELECT FROM audience_members m
@@ -67,7 +70,7 @@ export async function findContact(db: Queryable, account_id: string, ref: Contac
 
 const ContactIds = z.object({ id: z.string(), domain_id: z.string() })
 
-/** The ids alone of a contact and of its domain. */
+/** Finds only the ids of a contact and its domain. */
 export async function findContactIds(
   db: Queryable,
   account_id: string,
@@ -83,7 +86,7 @@ export async function hasContacts(db: Queryable, account_id: string, domain_id: 
   return found
 }
 
-/** The domains that have a contact of this address: two are enough to know that it is ambiguous. */
+/** Lists domains that have a contact with this address, at most two, which are enough to see that it is ambiguous. */
 export async function listDomainsOfAddress(db: Queryable, account_id: string, email: string): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`
     SELECT d.id FROM domains d
@@ -94,13 +97,16 @@ export async function listDomainsOfAddress(db: Queryable, account_id: string, em
   return rows.map(({ id }) => id)
 }
 
-/** Tells whether a page of contacts can be there at all: after or before a contact that is unknown there is nothing. */
+/** Returns false if the cursor of a page is an unknown contact: the page is then empty. */
 export async function isCursorKnown(db: Queryable, account_id: string, { after, before }: Position): Promise<boolean> {
   const id = after ?? before
   return id === undefined || (await findContactIds(db, account_id, { id })) !== null
 }
 
-/** The contacts of a domain, newest first; with `audience_id`, of one of its audiences that is not the default. */
+/**
+ * Lists the contacts of a domain, newest first; with `audience_id`, those of one of its audiences other than the
+ * default.
+ */
 export async function listContacts(
   db: Queryable,
   account_id: string,
@@ -125,7 +131,9 @@ function rowOf(account_id: string) {
     sql.fragment`SELECT ${contactColumns} FROM contacts c WHERE c.account_id = ${account_id} AND c.id = ${id}`
 }
 
-/** A page of contacts that were found already: at most one more than its limit, in the order of its direction. */
+/**
+ * Returns a page of contacts that were already found: at most one more than its limit, in the order of its direction.
+ */
 export async function listContactsById(
   db: Queryable,
   account_id: string,

@@ -1,7 +1,8 @@
 -- Triggers that keep audience_counts exact (migrations/0028_contacts.sql).
 
--- Concurrent transactions of different backends mostly take different shards and wait for nobody. An import names one of
--- its own by the setting `mailbrook.count_shard`, which it holds as long as its slice takes.
+-- Returns the shard to count in. Concurrent transactions of different backends mostly use different shards and do not
+-- wait for each other. An import selects its own by the setting `mailbrook.count_shard`, since it holds the shard for a
+-- whole slice.
 CREATE OR REPLACE FUNCTION count_shard() RETURNS smallint LANGUAGE sql STABLE AS $$
   SELECT coalesce(nullif(current_setting('mailbrook.count_shard', true), '')::smallint, (pg_backend_pid() % 8)::smallint)
 $$;

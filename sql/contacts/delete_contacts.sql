@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS delete_contacts(uuid, uuid[]);
 
--- Deletes contacts with their memberships and choices. Their opt-outs stay in contact_optouts, so that nobody gets mail again
--- because they were deleted and added once more. Runs of automations that they are in end with them.
+-- Deletes contacts with their memberships and choices. Their opt-outs stay in contact_optouts, so that nobody gets mail
+-- again by being deleted and added again. Their automation runs end.
 CREATE FUNCTION delete_contacts(account uuid, contact_ids uuid[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO contact_optouts (account_id, domain_id, email_hash, topic_id)
   SELECT account, c.domain_id, sha256(convert_to(c.email, 'UTF8')), everything()

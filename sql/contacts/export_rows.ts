@@ -15,7 +15,7 @@ const ExportedContact = z.object({
 })
 export type ExportedContact = z.infer<typeof ExportedContact>
 
-/** The next contacts of a domain after an id, oldest first. */
+/** Lists the next contacts of a domain after an id, oldest first. */
 export async function listContactsToExport(
   db: Queryable,
   { account_id, domain_id }: { account_id: string; domain_id: string },

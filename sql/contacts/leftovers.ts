@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** The parent of rows that remained when it was deleted. */
+/** A deleted parent whose rows remained. */
 export type Deleted = { account_id: string; id: string }
 
 /** Tables whose rows name a deleted audience, segment or topic. */
@@ -12,7 +12,7 @@ const members = {
 }
 export type Group = keyof typeof members
 
-/** Returns how many rows were deleted: fewer than `limit` when none are left. */
+/** Deletes members of a deleted group; returns how many rows were deleted, fewer than `limit` if none are left. */
 export async function deleteMembers(db: Queryable, of: Group, deleted: Deleted, limit: number): Promise<number> {
   const { table, parent } = members[of]
   const isOf = sql.fragment`account_id = ${deleted.account_id} AND ${parent} = ${deleted.id}`
@@ -21,7 +21,7 @@ export async function deleteMembers(db: Queryable, of: Group, deleted: Deleted, 
   `)
 }
 
-/** Deletes contacts of a deleted domain with their events; returns how many: fewer than `limit` when none are left. */
+/** Deletes contacts of a deleted domain with their events; returns how many, fewer than `limit` if none are left. */
 export async function deleteContactsOfDomain(
   db: Queryable,
   { account_id, id }: Deleted,
@@ -37,14 +37,14 @@ export async function deleteContactsOfDomain(
   `)
 }
 
-/** Deletes what else is kept of the contacts of a deleted domain. */
+/** Deletes the opt-outs and consents of a deleted domain. */
 export async function deleteConsentsOfDomain(db: Queryable, { account_id, id }: Deleted): Promise<void> {
   for (const table of [sql.fragment`contact_optouts`, sql.fragment`contact_consents`]) {
     await db.run(sql.unsafe`DELETE FROM ${table} WHERE account_id = ${account_id} AND domain_id = ${id}`)
   }
 }
 
-/** Deletes imports into a deleted domain that have ended; returns how many: fewer than `limit` when none are left. */
+/** Deletes ended imports into a deleted domain; returns how many, fewer than `limit` if none are left. */
 export async function deleteImportsOfDomain(
   db: Queryable,
   { account_id, id }: Deleted,
@@ -87,7 +87,7 @@ export async function deleteProperty(db: Queryable, { account_id, id }: Deleted)
   `)
 }
 
-/** Clears the address of a contact among the recipients of campaigns, also where it got no email. Figures stay. */
+/** Clears the address of a contact in the recipients of campaigns, even if it got no email. Figures are kept. */
 export async function forgetRecipient(tx: Tx, account_id: string, contact_id: string): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaign_recipients r SET email = NULL FROM campaigns g

@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS lock_contacts(uuid, uuid, boolean, integer);
 
--- Takes the account's contact lock until the end of the transaction: shared for what writes few contacts, exclusive for a
--- slice of an import. Waits at most `wait_ms` for it and for every lock after it (SQLSTATE 55P03). Locks the domain against
--- its deletion; false: there is none.
+-- Takes the contact lock of the account until the end of the transaction: shared for writers of few contacts, exclusive
+-- for a slice of an import. Waits at most `wait_ms` for it and for every later lock (SQLSTATE 55P03). Locks the domain
+-- against deletion; returns false if it does not exist.
 CREATE FUNCTION lock_contacts(account uuid, domain uuid, is_exclusive boolean, wait_ms integer) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN

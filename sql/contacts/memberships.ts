@@ -6,7 +6,7 @@ type Place = { account_id: string; domain_id: string }
 
 const Missing = z.object({ id: z.string() })
 
-/** Returns those of the segments that are none of the domain. */
+/** Returns those of the segments that do not belong to the domain. */
 export async function listForeignSegments(db: Queryable, { account_id, domain_id }: Place, ids: string[]) {
   return db.any(sql.type(Missing)`
     SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE NOT EXISTS (
@@ -14,7 +14,7 @@ export async function listForeignSegments(db: Queryable, { account_id, domain_id
   `)
 }
 
-/** Adds contacts to segments by hand; those that are in them already stay. Returns how many rows are new. */
+/** Adds contacts to segments by hand, unless they were added before. Returns how many rows are new. */
 export async function addToSegments(
   tx: Tx,
   account_id: string,

@@ -42,7 +42,10 @@ export async function findProperty(db: Queryable, account_id: string, id: string
 
 export type NewPropertyRow = Pick<ContactProperty, 'id' | 'key' | 'type' | 'fallback_value'> & { account_id: string }
 
-/** Values of a deleted property of the same key may still be there: then it stores its own under another name. */
+/**
+ * Adds a property. If values of a deleted property with the same key may still exist, the new one stores its values
+ * under another name.
+ */
 export async function insertProperty(db: Queryable, row: NewPropertyRow): Promise<ContactProperty> {
   return db.one(sql.type(ContactProperty)`
     INSERT INTO contact_properties (account_id, id, key, stored_as, type, fallback_value)
@@ -54,7 +57,7 @@ export async function insertProperty(db: Queryable, row: NewPropertyRow): Promis
   `)
 }
 
-/** Returns how many there were: none or one. */
+/** Changes the fallback value; returns the number of changed rows (0 or 1). */
 export async function updateFallback(
   db: Queryable,
   account_id: string,
@@ -75,7 +78,7 @@ export async function markPropertyDeleted(tx: Tx, account_id: string, id: string
   `)
 }
 
-/** How the value of a property is checked and stored. */
+/** A property with the data to check and store its values. */
 const StoredProperty = z.object({ key: z.string(), stored_as: z.string(), type: PropertyType })
 export type StoredProperty = z.infer<typeof StoredProperty>
 
@@ -85,7 +88,7 @@ export async function listStoredProperties(db: Queryable, account_id: string): P
   `)
 }
 
-/** Keys of the properties of an account that have a fallback value. */
+/** Lists the keys of properties that have a fallback value. */
 export async function listFallbackKeys(db: Queryable, account_id: string): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ key: z.string() }))`
     SELECT key FROM contact_properties

@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS shown_properties(uuid, jsonb);
 
--- The properties of a contact by their keys, with the fallback values where it has none of its own. Values of deleted
+-- Returns the properties of a contact by key, with fallback values for those that it does not have. Values of deleted
 -- properties are left out.
 CREATE FUNCTION shown_properties(account uuid, own jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT coalesce(jsonb_object_agg(p.key, coalesce(own -> p.stored_as, p.fallback_value)), '{}')

@@ -1,12 +1,12 @@
 DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, json, text, boolean, text, uuid);
 DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, given_contact[], text, boolean, text, uuid);
 
--- Adds contacts to a domain, or changes those that have the address already. given: each address once; null leaves a member
--- as it is, an empty text and a property that is null clear it. on_conflict: upsert or skip. may_resubscribe:
--- `unsubscribed: false` subscribes one that has unsubscribed; otherwise that is left as it is. A new contact inherits the
--- opt-outs of its address.
+-- Adds contacts to a domain, or changes those with the same address. given: each address once; null leaves a field
+-- unchanged, an empty text or a null property clears it. on_conflict: upsert or skip. may_resubscribe: if true,
+-- `unsubscribed: false` subscribes a contact that has unsubscribed; otherwise it stays unsubscribed. A new contact
+-- inherits the opt-outs of its address.
 --
--- outcome: created, updated, unchanged or skipped. The rows come in any order.
+-- outcome: created, updated, unchanged or skipped. The rows are in any order.
 CREATE FUNCTION upsert_contacts(
   account uuid, domain uuid, given given_contact[], on_conflict text, may_resubscribe boolean, given_source text,
   given_source_id uuid
@@ -15,13 +15,13 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 #variable_conflict use_column
 DECLARE
   created uuid[];
-  addresses text[];       -- of the created ones, and below whether they were unsubscribed at once
+  addresses text[];       -- of the created contacts; the next line tells if they were unsubscribed at once
   are_unsubscribed boolean[];
   late uuid[];
-  -- Most domains have none, and to look for each address costs a tenth of the whole.
+  -- Most domains have none, and the lookup per address takes a tenth of the total time.
   has_optouts boolean := EXISTS (SELECT FROM contact_optouts o WHERE o.account_id = account AND o.domain_id = domain);
 BEGIN
-  -- In the order of the addresses, here and below: two statements in different order would deadlock.
+  -- Ordered by address, here and below: two statements in different order would deadlock.
   WITH inserted AS (
     INSERT INTO contacts (account_id, id, domain_id, email, first_name, last_name, unsubscribed, properties,
       do_not_track, timezone, source, source_id)
@@ -38,14 +38,15 @@ BEGIN
   SELECT coalesce(array_agg(i.id), '{}'), coalesce(array_agg(i.email), '{}'), array_agg(i.unsubscribed)
   INTO created, addresses, are_unsubscribed FROM inserted i;
 
-  -- From now on the contact itself has the opt-outs of its address.
+  -- From now on the contact itself holds the opt-outs of its address.
   IF EXISTS (SELECT FROM contact_optouts o WHERE o.account_id = account AND o.domain_id = domain) THEN
     WITH taken AS (
       DELETE FROM contact_optouts o USING unnest(created, addresses) AS c(id, email)
       WHERE o.account_id = account AND o.domain_id = domain AND o.email_hash = sha256(convert_to(c.email, 'UTF8'))
       RETURNING c.id, o.topic_id
     ), changed AS (
-      -- An opt-out that was committed since the statement above began, which waited for it (preferences/reserve_address.sql).
+      -- Applies opt-outs that were committed while the statement above waited for them
+      -- (preferences/reserve_address.sql).
       UPDATE contacts c SET unsubscribed = true FROM taken t
       WHERE c.account_id = account AND c.id = t.id AND t.topic_id = everything() AND NOT c.unsubscribed AND NOT EXISTS (
         SELECT FROM unnest(given) AS g WHERE g.email = c.email AND may_resubscribe AND g.unsubscribed IS FALSE
@@ -79,8 +80,8 @@ BEGIN
       c.timezone AS old_timezone, CASE WHEN g.timezone IS NULL THEN c.timezone ELSE nullif(g.timezone, '') END AS timezone
     FROM (SELECT * FROM unnest(given) AS one WHERE one.email <> ALL (addresses) ORDER BY one.email) g
     CROSS JOIN LATERAL (
-      -- Ordered, so that no plan reads more than the one that has the address: while a domain fills, its contacts are taken
-      -- for few, and all of them were read for each.
+      -- Ordered, so that no plan reads more than the row with the address: while a domain fills, Postgres assumes that
+      -- it has few contacts, and would read all of them for each address.
       SELECT c.* FROM contacts c
       WHERE c.account_id = account AND c.domain_id = domain AND c.email >= g.email AND c.email <= g.email
       ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE

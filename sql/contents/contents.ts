@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** The parts as they were given, or as the version of a template has them. */
+/** The parts as they were given, or from the version of a template. */
 export const Source = z.object({ html: z.string().nullable(), text: z.string().nullable() })
 
 /** An email's parts in storage: `html` and `text` are null where `content_id` refers to a shared source. */
 export const StoredParts = Source.extend({
   content_id: z.string().nullable(),
   variables: z.record(z.string(), z.string()).nullable(),
-  /** Version of the code that makes the parts from the source; null: the parts are the source as it is. */
+  /** Version of the code that renders the parts from the source; null: the parts are the source itself. */
   renderer: z.int().nullable(),
 })
 export type StoredParts = z.infer<typeof StoredParts>
@@ -17,8 +17,8 @@ export type StoredParts = z.infer<typeof StoredParts>
 export type NewContent = { id: string; html: string | null; text: string | null }
 
 /**
- * Stores those that are not stored yet and marks all as in use, so that they are not purged before emails refer to them.
- * Sorted, since two statements in different order would deadlock.
+ * Stores contents that are not stored yet and marks all of them as used, so that they are not purged before emails
+ * refer to them. Sorts them, since two statements in different order would deadlock.
  */
 export async function keepContents(db: Queryable, account_id: string, contents: NewContent[]): Promise<void> {
   const recent = await db.any(sql.type(z.object({ id: z.string() }))`
@@ -48,7 +48,7 @@ export async function findContent(
   `)
 }
 
-/** Deletes contents that were not used for two days and that no email and no campaign refers to; returns how many. */
+/** Deletes contents that were not used for two days and to which no email or campaign refers; returns how many. */
 export async function deleteUnusedContents(db: Queryable, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM contents WHERE (account_id, id) IN (

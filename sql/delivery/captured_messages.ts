@@ -5,8 +5,8 @@ import { type Queryable, sql } from '#sql/pool.ts'
 export type CapturedMessage = { account_id: string; delivery_id: string; mail_from: string; message: Buffer }
 
 /**
- * Stores each message once, however often its delivery is attempted. They go as one binary parameter: an array of bytea
- * would be written in hex, as a string of twice their length.
+ * Stores each message once, even if its delivery is attempted several times. All messages are one binary parameter: an
+ * array of bytea would be sent in hex, as a string of twice their length.
  */
 export async function insertCapturedMessages(db: Queryable, captured: CapturedMessage[]): Promise<void> {
   const messages = captured.map(({ message }) => message)
@@ -38,7 +38,7 @@ export async function insertCapturedMessages(db: Queryable, captured: CapturedMe
   `)
 }
 
-/** Where each begins when they stand in a row; Postgres counts from 1. */
+/** Returns where each message starts in the concatenation; Postgres counts from 1. */
 function starts(messages: Buffer[]): number[] {
   let next = 1
   return messages.map(({ length }) => {
@@ -56,7 +56,7 @@ const Listed = z.object({
   size: z.int(),
 })
 
-/** For the operator: of every account, newest first. */
+/** Lists captured messages of all accounts for the operator, newest first. */
 export async function listCapturedMessages(db: Queryable, limit: number): Promise<z.infer<typeof Listed>[]> {
   return db.any(sql.type(Listed)`
     SELECT c.delivery_id AS id, c.created_at, d.recipient, e.subject, length(c.message) AS size
@@ -69,7 +69,7 @@ export async function listCapturedMessages(db: Queryable, limit: number): Promis
 
 const Found = z.object({ mail_from: z.string(), recipient: z.string(), message: z.instanceof(Buffer) })
 
-/** By the captured message's id, or by its email's: the first recipient's copy. */
+/** Finds a captured message by its id, or by the id of its email: then the copy of the first recipient. */
 export async function findCapturedMessage(db: Queryable, id: string): Promise<z.infer<typeof Found> | null> {
   return db.maybeOne(sql.type(Found)`
     SELECT c.mail_from, d.recipient, c.message
@@ -82,7 +82,7 @@ export async function findCapturedMessage(db: Queryable, id: string): Promise<z.
 const OwnListed = Listed.extend({ email_id: z.string(), from: z.string() })
 export type OwnListedMessage = z.infer<typeof OwnListed>
 
-/** For the members of an account, newest first. */
+/** Lists captured messages of an account, newest first. */
 export async function listOwnCapturedMessages(
   db: Queryable,
   account_id: string,
@@ -107,7 +107,7 @@ export async function listOwnCapturedMessages(
 const OwnFound = Found.extend({ id: z.string(), email_id: z.string(), created_at: z.date() })
 export type OwnCapturedMessage = z.infer<typeof OwnFound>
 
-/** As `findCapturedMessage`, of an account. */
+/** As `findCapturedMessage`, within an account. */
 export async function findOwnCapturedMessage(
   db: Queryable,
   account_id: string,

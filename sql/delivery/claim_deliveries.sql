@@ -3,23 +3,23 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
   claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer),
   claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer, text[]);
 
--- Claims due deliveries for a worker: those of the given emails, or (null) whatever is due, oldest first, transactional
--- before campaigns. Skips what another worker is claiming. unsubscribed: from the topic; has_left: a contact that unsubscribed
--- from everything, or was deleted; is_stopped: its run; transport: of its domain; is_watched: its fence looks again.
+-- Claims due deliveries for a worker: of the given emails, or (null) any, oldest first, transactional before campaigns.
+-- Skips rows that another worker is claiming. unsubscribed: from the topic; has_left: the contact unsubscribed from
+-- everything or was deleted; is_stopped: its run; transport: of its domain; is_watched: its fence checks again.
 --
--- A pause, a cancel and a stop wait for the claims of the mail that are under way; from their commit on nothing of it is
--- claimed. The claim never waits: mail of what is being changed is left for the next one.
+-- A pause, a cancel and a stop wait for current claims of their mail; from their commit on none of it is claimed. The
+-- claim never waits: mail of rows that are being changed is left for the next claim.
 --
--- While the platform is paused nothing is claimed. What is met of a paused account or domain is put off until that is over,
--- and since it seldom comes alone, so is what is due next: else a large backlog of one would hold up everybody behind it.
+-- While the platform is paused nothing is claimed. Mail of a paused account or domain is postponed until the pause
+-- ends, and so is what is due next, since a backlog would delay everything behind it.
 --
--- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release name none, and
--- leave mail that needs one to others during an upgrade. max_campaigns: most mail of campaigns among what is due; null: max_count.
--- bulk_busy: destinations that get no mail of campaigns; null: the same that get no other.
+-- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release pass none,
+-- and leave mail that needs one to others. max_campaigns: most campaign mail among due mail; null: max_count.
+-- bulk_busy: destinations that get no mail of campaigns; null: as busy_destinations.
 --
--- Both lists go by index in its own order. A queue's index is full of entries of rows that have left it: a bitmap or a
--- sort reads them all, each time, and never marks them dead. A range for each priority, so that what is due later is
--- never read, however much of it there is.
+-- Both lists read an index in its own order. A queue's index is full of entries of rows that have left it: a bitmap
+-- scan or a sort would read all of them and never mark them dead. Each priority is a separate range, so that later mail
+-- is never read.
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
   busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0, max_campaigns integer DEFAULT NULL,
   bulk_busy text[] DEFAULT NULL)
@@ -40,9 +40,9 @@ DECLARE
   have_campaigns boolean;
   have_automations boolean;
   has_stopped boolean := false;
-  outsiders uuid[] := '{}'; -- not subscribed to the topic
-  leavers uuid[] := '{}';   -- no longer a contact of the campaign or the automation
-  stopped uuid[] := '{}';   -- of a run that was stopped
+  outsiders uuid[] := '{}'; -- recipients not subscribed to the topic
+  leavers uuid[] := '{}';   -- recipients no longer a contact of the campaign or the automation
+  stopped uuid[] := '{}';   -- mail of stopped runs
 BEGIN
   SELECT p.paused_at IS NOT NULL, EXISTS (SELECT FROM accounts WHERE paused_at IS NOT NULL)
     OR EXISTS (SELECT FROM domains WHERE paused_at IS NOT NULL),
@@ -88,7 +88,7 @@ BEGIN
         SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id FROM unnest(email_ids) AS e(id)
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
-          -- Said so that the index of what is due, which is in another order, does not fit.
+          -- Written so that the index of due mail, which has another order, does not match.
           WHERE d.email_id = e.id AND (d.state = 'queued') IS NOT FALSE AND d.next_at <= now()
             AND d.destination <> ALL (CASE d.priority WHEN 0 THEN busy_destinations ELSE bulk_busy END)
             AND (d.priority = 0 OR max_campaigns > 0 OR max_campaigns IS NULL) AND coalesce(d.renderer, 0) <= newest_renderer
@@ -117,7 +117,7 @@ BEGIN
     FROM unnest(accounts, ids) AS w(account_id, id) WHERE w.id <> ALL (parked);
   END LOOP;
 
-  -- Statements of their own: most mail has no campaign and no topic, and is not to pay for them.
+  -- Separate statements, since most mail has no campaign and no topic and should not pay for them.
   IF have_campaigns THEN
     SELECT l.accounts, l.ids INTO accounts, ids FROM lock_campaigns(accounts, ids) AS l;
   END IF;
@@ -136,7 +136,7 @@ BEGIN
     state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,
     lease_until = now() + make_interval(secs => lease_seconds), next_at = NULL, updated_at = now()
   FROM unnest(accounts, ids) AS due(account_id, id)
-  -- By their ids as well: else, if it believes that there are hardly any deliveries, Postgres reads all of them for each.
+  -- Also by ids: if Postgres believes that there are few deliveries, it otherwise reads all of them per row.
   WHERE d.account_id = due.account_id AND d.id = due.id AND d.account_id = ANY (accounts) AND d.id = ANY (ids)
   RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, d.renderer, EXISTS (
     SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)

@@ -1,5 +1,5 @@
--- Moves the figures of the account by what became of deliveries (count_metrics.sql says when each counts). Runs after the
--- changes and their events, in their commit. The types of _types.sql drop this function.
+-- Changes the figures of the account by results of deliveries (count_metrics.sql says when each counts). Runs after the
+-- changes and their events, in their commit. Dropping the types in _types.sql drops this function.
 CREATE FUNCTION count_deliveries(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -12,7 +12,7 @@ BEGIN
       FROM unnest(changes) AS c WHERE c.state <> 'queued' GROUP BY 1, 2, 3, 4, 5, 6, 7
     ) g
     CROSS JOIN LATERAL unnest(CASE
-      -- `complained` is what a report makes of a delivered one, or of one in doubt.
+      -- `complained` is the outcome of a report about a delivery that was delivered or in doubt.
       WHEN g.state IN ('delivered', 'complained') AND g.was <> 'delivered' THEN ARRAY['sent', 'delivered']
       WHEN g.state = 'bounced' THEN ARRAY['bounced_' || lower(coalesce(g.bounce ->> 'type', 'undetermined'))]
       WHEN g.state IN ('failed', 'suppressed') THEN ARRAY[g.state]
@@ -25,7 +25,8 @@ BEGIN
 END
 $$;
 
--- The moves that depend on earlier events: a bounce takes back a delivery, and a recipient is delayed once.
+-- Returns the moves that depend on earlier events: a bounce takes back a delivery, and a recipient counts as delayed
+-- once.
 CREATE FUNCTION moves_of_events(changes delivery_change[]) RETURNS metric_move[]
 LANGUAGE plpgsql AS $$
 BEGIN

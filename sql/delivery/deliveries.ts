@@ -4,7 +4,10 @@ import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import type { ReplyClass } from '#lib/delivery/smtp_reply.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** Identifies a claim. Each has its own owner, since an attempt that was given back has the same number again. */
+/**
+ * Identifies a claim. Each claim has its own owner, since an attempt that was given back is repeated with the same
+ * number.
+ */
 export const Token = z.object({ account_id: z.string(), id: z.string(), attempt: z.int(), lease_owner: z.string() })
 export type Token = z.infer<typeof Token>
 
@@ -13,18 +16,18 @@ export const ClaimedDelivery = Token.extend({
   email_id: z.string(),
   recipient: z.string(),
   destination: z.string(),
-  /** Version of what makes its parts (lib/contents/compile_content.ts). */
+  /** Version of the code that renders its parts (lib/contents/compile_content.ts). */
   renderer: z.int().nullable(),
   suppressed: z.boolean(),
-  /** Not subscribed to the topic of the email. */
+  /** True if the recipient is not subscribed to the topic of the email. */
   unsubscribed: z.boolean(),
-  /** The contact of a campaign or an automation has unsubscribed from everything, or was deleted. */
+  /** True if the contact of a campaign or an automation has unsubscribed from everything, or was deleted. */
   has_left: z.boolean(),
-  /** The run of an automation was stopped. */
+  /** True if the automation run was stopped. */
   is_stopped: z.boolean(),
-  /** 0: transactional, 10: campaigns, and automations for marketing. */
+  /** 0: transactional; 10: campaigns and marketing automations. */
   priority: z.int(),
-  /** The transport that its domain wants. */
+  /** The transport that its domain selects. */
   transport: z.enum(['capture', 'relay', 'direct']).nullable(),
   /** True for mail of a campaign, an automation or a topic: its fence checks again whether it may be sent. */
   is_watched: z.boolean(),
@@ -36,11 +39,14 @@ export type ClaimOptions = {
   lease_owner: string
   lease_seconds: number
   limit: number
-  /** Most deliveries of campaigns; of those that `email_ids` names, all or (0) none. Default: `limit`. */
+  /**
+   * Most deliveries of campaigns. Default: `limit`. With `email_ids`, 0 excludes all campaign mail and any other number
+   * none.
+   */
   max_campaigns?: number
   /** Only deliveries of these emails. */
   email_ids?: string[]
-  /** Destinations that have enough deliveries in memory here already. */
+  /** Destinations that already have enough deliveries in memory here. */
   busy_destinations?: string[]
   /** Destinations to which no mail of campaigns is claimed. Default: `busy_destinations`. */
   bulk_busy?: string[]
@@ -84,10 +90,10 @@ export type DeliveryResult = {
   via?: string
   /** Set if the address goes onto the suppression list. */
   suppression_id?: string
-  /** The cause of a refusal, and the refusal as events show it. */
+  /** The cause of a refusal, and the refusal in the form of events. */
   class?: ReplyClass['class']
   bounce?: Bounce
-  /** In doubt: keep it for a person to decide instead of sending it again. */
+  /** For `in_doubt`: keep it for a person to decide instead of sending it again. */
   hold?: boolean
 }
 

@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS due_campaign_mail(integer, text[], integer);
 DROP FUNCTION IF EXISTS due_at_destinations(integer, text[], integer, text, text);
 
--- Locks due mail of campaigns, without that to busy destinations, each of which takes one step of the index. Begins at any
--- destination, so that none is always the last.
+-- Locks due mail of campaigns, except mail to busy destinations, each of which costs one step in the index. Starts at a
+-- random destination, so that none is always last.
 CREATE FUNCTION due_campaign_mail(max_count integer, busy_destinations text[], newest_renderer integer)
 RETURNS SETOF deliveries
 LANGUAGE plpgsql AS $$
@@ -18,7 +18,7 @@ BEGIN
 END
 $$;
 
--- From one destination on, up to another (null: to the last), at most 500 of them.
+-- Locks due mail from one destination up to another (null: to the last), at most 500 destinations.
 CREATE FUNCTION due_at_destinations(max_count integer, busy_destinations text[], newest_renderer integer, since text,
   until text) RETURNS SETOF deliveries
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off

@@ -6,16 +6,16 @@ import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedAttachment } from '#sql/sending/attachments.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
 
-/** Longer text and html, together in bytes, are left out here: a hundred emails are loaded at once. */
+/** Text and html that together have more bytes are left out here: a hundred emails are loaded at once. */
 export const LONG_CONTENT = 512 * 1024
 
-/** A file of an email. Its content is the blob's, `size` bytes; null until it is fetched from where its path points. */
+/** A file of an email. `blob_id` and `size`: of its content; null until it is fetched from `path`. */
 const AttachmentToSend = ListedAttachment.extend({ path: z.string().nullable(), blob_id: z.string().nullable() })
 export type AttachmentToSend = z.infer<typeof AttachmentToSend>
 
 /**
- * An email as its message is composed. `submitted_at` is the message's date. `content_size` is the most that its parts
- * take, in bytes; over LONG_CONTENT `html` and `text` are left to `findEmailContents`.
+ * An email with the fields for composing its message. `submitted_at`: the date of the message. `content_size`: the most
+ * bytes that its parts take; above LONG_CONTENT, `html` and `text` are null and must be read by `findEmailContents`.
  */
 export const EmailToSend = z.object({
   account_id: z.string(),
@@ -39,7 +39,7 @@ export const EmailToSend = z.object({
   ...StoredParts.shape,
   /** 1: opens, 2: clicks, 3: both; null: neither. */
   tracking: z.int().nullable(),
-  /** The host for tracked links once its record is verified, of an email with tracking. */
+  /** The host for tracked links, for an email with tracking, once its record is verified. */
   tracking_host: z.string().nullable(),
   attachments: z.array(AttachmentToSend),
   submitted_at: z.date(),
@@ -91,7 +91,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
   `)
 }
 
-/** The text and html of one email, however long. */
+/** Returns the text and html of one email, of any length. */
 export async function findEmailContents(
   db: Queryable,
   { account_id, id }: EmailId,

@@ -1,11 +1,11 @@
 DROP FUNCTION IF EXISTS fence_deliveries(uuid[], uuid[], integer[], uuid[], double precision);
 DROP FUNCTION IF EXISTS fence_watched(uuid[], uuid[], integer[], uuid[], double precision);
 
--- The last step before a final dot: only a claim whose lease still runs may go on, and from here on a lost lease is in
--- doubt. Answers the tokens that may; the dot of any other must not be written.
+-- The last step before a final dot: only a claim with a valid lease may go on, and from here on a lost lease is in
+-- doubt. Returns the tokens that may; the dot of any other must not be written.
 --
--- One by one in the order of ids, so that two statements cannot deadlock, and by their key. The plan is made once:
--- planning it costs twice as much as running it, and it is run for every few messages.
+-- Locks rows one by one by key, in the order of ids, so that two statements cannot deadlock. The plan is made once:
+-- planning costs twice as much as running it, and it runs for every few messages.
 CREATE FUNCTION fence_deliveries(accounts uuid[], ids uuid[], attempts integer[], owners uuid[], lease_seconds double precision)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
@@ -30,8 +30,8 @@ END
 $$;
 
 -- The same for mail of campaigns, automations and topics. It may have waited for a slot since its claim, so this
--- looks again at what the claim looked at. Returns each token whose lease still runs: `is_allowed` if its dot may be written, else
--- why not. One that is not allowed stays in the phase `pre`, and has to be settled.
+-- repeats the checks of the claim. Returns each token with a valid lease: `is_allowed` if its dot may be written, else
+-- the reason. A delivery that is not allowed stays in the phase `pre` and must be settled.
 CREATE FUNCTION fence_watched(accounts uuid[], ids uuid[], attempts integer[], owners uuid[], lease_seconds double precision)
 RETURNS TABLE (account_id uuid, id uuid, attempt integer, lease_owner uuid, is_allowed boolean, suppressed boolean,
   unsubscribed boolean, has_left boolean, is_stopped boolean)

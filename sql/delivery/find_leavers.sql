@@ -1,9 +1,9 @@
 DROP FUNCTION IF EXISTS find_leavers(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS find_outsiders(uuid[], uuid[]);
 
--- Which of these deliveries of campaigns and automations are to contacts that were deleted or, unless the mail is
--- transactional, have unsubscribed from everything. Mail of a campaign to an address that was never a contact has none to leave.
--- Each row is looked up by itself: a join may also be made by the account alone, while little is known about the tables.
+-- Returns those of these deliveries of campaigns and automations whose contacts were deleted or, unless the mail is
+-- transactional, have unsubscribed from everything. Campaign mail to an address that was never a contact is not
+-- included. Each row is looked up separately: Postgres may join by the account alone while it has few statistics.
 CREATE FUNCTION find_leavers(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(
@@ -23,7 +23,7 @@ BEGIN
 END
 $$;
 
--- Which of these deliveries have a topic to which their recipient is not subscribed.
+-- Returns those of these deliveries whose recipient is not subscribed to their topic.
 CREATE FUNCTION find_outsiders(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(

@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ClaimedDelivery, Token } from './deliveries.ts'
 
-/** Returns which may write their final dot; a lease lost after that is in doubt (sql/delivery/fence_deliveries.sql). */
+/**
+ * Returns the tokens that may write their final dot; a lease lost after that is in doubt
+ * (sql/delivery/fence_deliveries.sql).
+ */
 export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seconds: number): Promise<Token[]> {
   return db.any(sql.prepared('fence_deliveries', Token)`
     SELECT account_id, id, attempt, lease_owner FROM fence_deliveries(${columns(tokens)}, ${lease_seconds})
@@ -10,12 +13,14 @@ export async function fenceDeliveries(db: Queryable, tokens: Token[], lease_seco
 }
 
 const FenceRefusal = ClaimedDelivery.pick({ suppressed: true, unsubscribed: true, has_left: true, is_stopped: true })
-/** Why a delivery may no longer be sent. Nothing: sending is paused, or its campaign was canceled. */
+/**
+ * The reason why a delivery may no longer be sent. If all are false, sending is paused or its campaign was canceled.
+ */
 export type FenceRefusal = z.infer<typeof FenceRefusal>
 
 const Looked = Token.extend(FenceRefusal.shape).extend({ is_allowed: z.boolean() })
 
-/** As `fenceDeliveries`, of what is watched; returns also those that may not, with the reason. */
+/** As `fenceDeliveries`, for watched deliveries; also returns those that may not be sent, with the reason. */
 export async function fenceWatched(
   db: Queryable,
   tokens: Token[],
@@ -29,7 +34,7 @@ export async function fenceWatched(
 
 const Id = z.object({ id: z.string() })
 
-/** Extends leases that have not run out; returns the ids of those. */
+/** Extends leases that have not expired; returns their ids. */
 export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds: number): Promise<string[]> {
   const rows = await db.any(sql.type(Id)`
     WITH mine AS MATERIALIZED (
@@ -52,7 +57,7 @@ export async function extendLeases(db: Queryable, tokens: Token[], lease_seconds
   return rows.map(row => row.id)
 }
 
-/** Tokens as one array per column: `unnest` joins them again. */
+/** Returns one array per column, which `unnest` joins again. */
 function columns(tokens: Token[]) {
   const column = (key: keyof Token, type: string) => {
     const values = tokens.map(token => token[key])

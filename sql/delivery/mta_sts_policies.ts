@@ -9,7 +9,7 @@ const MtaStsPolicy = z.object({
 })
 export type MtaStsPolicy = z.infer<typeof MtaStsPolicy>
 
-/** What is kept of a receiver's policy; it may have expired. */
+/** Returns the stored policy of a receiver, which may have expired. */
 export async function findMtaStsPolicy(db: Queryable, domain: string): Promise<MtaStsPolicy | null> {
   return db.maybeOne(sql.type(MtaStsPolicy)`
     SELECT policy_id, mode, mx, expires_at FROM mta_sts_policies WHERE domain = ${domain}

@@ -1,5 +1,5 @@
--- emails.status is the first that applies: queued, delivery_delayed, sent (in doubt), then the worst final outcome.
--- Runs in a statement of its own after the deliveries were changed under the emails' locks.
+-- Sets emails.status to the first of these that applies: queued, delivery_delayed, sent (in doubt), then the worst
+-- final outcome. Must run in a separate statement after the deliveries were changed under the locks of their emails.
 CREATE FUNCTION refresh_email_status(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,18 +1,18 @@
 DROP FUNCTION IF EXISTS settle_deliveries(json);
 DROP TYPE IF EXISTS delivery_result CASCADE;
 
--- Writes what became of deliveries: their state, events, suppressions and the status of their emails, in one commit.
+-- Stores the results of deliveries: their state, events, suppressions and the status of their emails, in one commit.
 --
 -- outcome   delivered | complained | deferred | bounced | failed | suppressed | in_doubt   (an attempt ended)
 --           canceled  (its automation was stopped before it was sent: the quotas get the email back)
 --           released  (given back before anything was sent: not an attempt)
 --           lost      (its worker died before the final dot: safe to send again)
 --           resumed   (in doubt for long enough: send once more)
--- A result counts only with the token of its claim, and once. A result that comes after the lease was lost in the
--- phase `dot` still settles the doubt. Answers the ids that were settled.
+-- A result counts only once and with the token of its claim. A result that arrives after the lease was lost in the
+-- phase `dot` still settles the doubt. Returns the ids that were settled.
 --
--- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
--- statement here is to go by index, row by row.
+-- The planner does not know the length of a list; with stale statistics it would read whole tables for it. So every
+-- statement here must use an index, row by row.
 CREATE TYPE delivery_result AS (
   account_id uuid,
   email_id uuid,
@@ -26,11 +26,11 @@ CREATE TYPE delivery_result AS (
   via text,
   suppression_id uuid,
   hold boolean,
-  class text,  -- whose doing a refusal is
-  bounce jsonb -- the refusal as contract 12.4 tells it
+  class text,  -- cause of a refusal
+  bounce jsonb -- the refusal in the form of contract 12.4
 );
 
--- given: a list of delivery_result; what is null may be missing.
+-- given: a list of delivery_result; null members may be missing.
 CREATE FUNCTION settle_deliveries(given json) RETURNS SETOF uuid
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -42,8 +42,8 @@ BEGIN
   SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::delivery_result, given) AS r;
   PERFORM lock_usage(array_agg(r.account_id)) FROM unnest(results) AS r WHERE r.outcome = 'canceled' HAVING count(*) > 0;
 
-  -- Emails first, in order: whoever changes an email and its deliveries takes the locks in this order. Only then can
-  -- two recipients that settle at the same moment not miss each other in the status below.
+  -- Emails first, in order: every writer of an email and its deliveries locks in this order. Otherwise two recipients
+  -- that settle at the same time could miss each other in the status below.
   PERFORM 1
   FROM (SELECT DISTINCT r.account_id, r.email_id FROM unnest(results) AS r) w
   JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
@@ -54,7 +54,7 @@ BEGIN
     RETURN;
   END IF;
 
-  -- What became of each recipient. The event `sent`, the first 250 for any of them, is emails.sent_at.
+  -- One event per recipient. The event `sent`, the first 250 for any of them, is emails.sent_at.
   INSERT INTO email_events (account_id, email_id, type, recipient, data)
   SELECT c.account_id, c.email_id, t.type, c.recipient,
     jsonb_strip_nulls(jsonb_build_object('reason', c.reason, 'reply', c.reply, 'via', c.via, 'class', c.class,
@@ -80,7 +80,7 @@ BEGIN
 END
 $$;
 
--- Null when no token fitted.
+-- Changes the deliveries; returns null if no token matched.
 CREATE FUNCTION change_deliveries(results delivery_result[]) RETURNS delivery_change[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -89,22 +89,22 @@ BEGIN
   WITH locked AS MATERIALIZED (
     SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id, r.class,
       r.bounce, r.hold OR d.in_doubt_count > 0 AS hold, d.state AS was,
-      -- Nothing of it is sent again.
+      -- Mail of such a campaign is not sent again.
       d.campaign_id IS NOT NULL AND EXISTS (
         SELECT FROM campaigns g
         WHERE g.account_id = d.account_id AND g.id = d.campaign_id AND g.status IN ('canceled', 'failed')
       ) AS is_stopped,
-      -- A pause is not the receiver's doing: the time begins with its end.
+      -- A pause is not the receiver's fault, so the time starts at its end.
       greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
         + give_up_after() < now() + make_interval(secs => r.delay) AS expired,
       d.lost_count >= 9 AS worn_out, e.domain_id
     FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
-    -- One by one, in the order of ids: by their key, whatever the planner believes about the tables.
+    -- One by one, by key, in the order of ids, whatever the planner assumes about the tables.
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries d
       WHERE d.account_id = r.account_id AND d.id = r.id AND d.attempt = r.attempt
         AND (d.state = 'sending' AND d.lease_owner = r.lease_owner AND r.outcome <> 'resumed'
-            -- A fence that was under way when the sweep looked may have passed since: its dot may be written.
+            -- A fence in progress when the sweep looked may have passed since, so its dot may be written.
             AND (r.outcome <> 'lost' OR d.phase = 'pre' AND d.lease_until < now())
           OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released'))
       FOR NO KEY UPDATE

@@ -12,7 +12,7 @@ const Stray = z.object({
 })
 export type Stray = z.infer<typeof Stray>
 
-/** Deliveries whose lease has run out. */
+/** Lists deliveries whose lease has expired. */
 export async function listLostDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
   return db.any(sql.type(Stray)`
     SELECT account_id, id, email_id, attempt, lease_owner, phase, campaign_id IS NOT NULL AS is_campaign FROM deliveries
@@ -20,7 +20,7 @@ export async function listLostDeliveries(db: Queryable, limit: number): Promise<
   `)
 }
 
-/** Deliveries in doubt that are due to be sent again. */
+/** Lists deliveries in doubt that are due to be sent again. */
 export async function listDoubtfulDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
   return db.any(sql.type(Stray)`
     SELECT account_id, id, email_id, attempt, lease_owner, phase, campaign_id IS NOT NULL AS is_campaign FROM deliveries
@@ -30,7 +30,7 @@ export async function listDoubtfulDeliveries(db: Queryable, limit: number): Prom
 
 export type Doubted = { account_id: string } & ({ email_id: string } | { campaign_id: string })
 
-/** Deliveries in doubt of an email or a campaign, in the order of ids. */
+/** Lists deliveries in doubt of an email or a campaign, in the order of ids. */
 export async function listDoubted(db: Queryable, of: Doubted, after: string | null, limit: number): Promise<Stray[]> {
   const which =
     'email_id' in of ? sql.fragment`d.email_id = ${of.email_id}` : sql.fragment`d.campaign_id = ${of.campaign_id}`
@@ -42,8 +42,8 @@ export async function listDoubted(db: Queryable, of: Doubted, after: string | nu
 }
 
 /**
- * Makes due at once the deliveries of an email that wait for another attempt; returns how many. What waits for a pause or its
- * first attempt, at the time it is scheduled for, stays as it is.
+ * Makes the deliveries of an email that wait for another attempt due now; returns how many. Deliveries that are paused
+ * or scheduled for their first attempt are unchanged.
  */
 export async function hastenDeliveries(db: Queryable, account_id: string, email_id: string): Promise<number> {
   return db.run(sql.unsafe`

@@ -1,5 +1,5 @@
 -- Suppresses the recipients that bounced, and returns the entries that were added or replaced. A full mailbox may be
--- emptied: its entry expires after 30 days. The types of _types.sql drop this function.
+-- emptied, so its entry expires after 30 days. Dropping the types in _types.sql drops this function.
 CREATE FUNCTION suppress_bounced(changes delivery_change[]) RETURNS suppressions[]
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** JSON paths of the references in the steps of an automation to what can be deleted. */
+/** JSON paths of references in the steps of an automation to rows that can be deleted. */
 const paths = {
   segment: sql.fragment`'$.steps[*].config ? (@.segment_id == $ref)'`,
   topic: sql.fragment`'$.steps[*].config ? (@.topic_id == $ref)'`,
@@ -16,13 +16,16 @@ const ofProperty = sql.fragment`jsonb_path_exists(v.graph, 'strict $.** ? (@.fie
 
 const Name = z.object({ name: z.string() })
 
-/** Those that contacts enter, in the version that they enter. */
+/** Automations with the version that contacts enter. */
 const enabled = sql.fragment`
   automations a
   JOIN automation_versions v ON v.account_id = a.account_id AND v.automation_id = a.id AND v.version = a.version
 `
 
-/** The name of an enabled automation that refers to a row, or null. After the row was locked: whoever enables one locks it too. */
+/**
+ * Returns the name of an enabled automation that refers to a row, or null. Must be called after the row was locked:
+ * enabling an automation locks it too.
+ */
 export async function findAutomationUsing(
   db: Queryable,
   account_id: string,
@@ -38,7 +41,7 @@ export async function findAutomationUsing(
   return found?.name ?? null
 }
 
-/** The name of an enabled automation that reads or writes a contact property, or null. */
+/** Returns the name of an enabled automation that reads or writes a contact property, or null. */
 export async function findAutomationWithProperty(
   db: Queryable,
   account_id: string,

@@ -11,8 +11,8 @@ const columns = {
 export type CampaignPart = keyof typeof columns
 
 /**
- * The name of a campaign that is scheduled or being sent and refers to a row, or null. After the row was locked: one that is
- * being started holds a lock on it.
+ * Returns the name of a campaign that is scheduled or being sent and refers to a row, or null. Must be called after the
+ * row was locked: a campaign that is being started holds a lock on it.
  */
 export async function findCampaignUsing(
   db: Queryable,

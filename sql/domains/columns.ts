@@ -4,8 +4,8 @@ import { DomainStatus, SENDABLE } from '#lib/domains/domain_status.ts'
 import { sql } from '#sql/pool.ts'
 
 /**
- * A domain with one of these can send, if its capability is enabled. Literals, since the index of sendable names does not
- * fit parameters.
+ * A domain with one of these statuses can send, if that capability is enabled. Literals, since the index of sendable
+ * names does not match parameters.
  */
 export const sendableStatuses = sql.fragment`(${sql.join(SENDABLE.map(sql.literalValue), sql.fragment`, `)})`
 
@@ -26,7 +26,7 @@ export const capabilities = sql.fragment`jsonb_build_object(
     'receiving', CASE WHEN receiving THEN 'enabled' ELSE 'disabled' END
   ) AS capabilities`
 
-/** A domain as it is listed (contract 5.1): by itself it has its records too. */
+/** A domain as in lists (contract 5.1); a single domain also has its records. */
 export const ListedDomain = z
   .object({
     object: z.literal('domain'),
@@ -57,7 +57,7 @@ export const ListedDomain = z
   .meta({ id: 'ListedDomain' })
 export type ListedDomain = z.infer<typeof ListedDomain>
 
-/** `is_trusted`: the operator vouches for it, DNS is never asked. */
+/** `is_trusted`: the operator vouches for it; DNS is never checked. */
 export const LockedDomain = ListedDomain.extend({ is_trusted: z.boolean() })
 export type LockedDomain = z.infer<typeof LockedDomain>
 

@@ -9,14 +9,14 @@ export const DkimKeyRow = z.object({
   selector: z.string(),
   algorithm: z.enum(['rsa-sha256', 'ed25519-sha256']),
   private_key: z.instanceof(Buffer),
-  /** A worker could not use it when it last tried. */
+  /** True if a worker could not use the key when it last tried. */
   is_unusable: z.boolean(),
 })
 export type DkimKeyRow = z.infer<typeof DkimKeyRow>
 
 type KeyState = 'staged' | 'active' | 'retired'
 
-/** `is_published`: its record is known to be there. Signs from the start unless it is staged. */
+/** `is_published`: its record is known to exist. The key signs from the start unless it is staged. */
 export type NewDkimKey = Omit<DkimKeyRow, 'domain' | 'is_unusable'> & {
   public_key: string
   generation?: number
@@ -43,8 +43,8 @@ export async function insertDkimKeys(tx: Tx, keys: NewDkimKey[]): Promise<void> 
 }
 
 /**
- * The keys a domain signs with, RSA first: of each algorithm the newest, unless that was found unusable within the last
- * minute and another was not.
+ * Lists the keys that a domain signs with, RSA first: the newest of each algorithm, unless that was found unusable
+ * within the last minute and another was not.
  */
 export async function listSigningKeys(db: Queryable, account_id: string, domain_id: string): Promise<DkimKeyRow[]> {
   return db.any(sql.type(DkimKeyRow)`
@@ -57,7 +57,7 @@ export async function listSigningKeys(db: Queryable, account_id: string, domain_
   `)
 }
 
-/** What a worker found of a key. While it is unusable, nothing is accepted that it would have to sign. */
+/** Stores whether a worker could use a key. While a key is unusable, no mail is accepted that it would have to sign. */
 export async function markDkimKey(db: Queryable, key: DkimKeyRow, is_unusable: boolean): Promise<void> {
   await db.run(sql.unsafe`
     UPDATE dkim_keys SET unusable_at = CASE WHEN ${is_unusable} THEN now() END
@@ -67,7 +67,7 @@ export async function markDkimKey(db: Queryable, key: DkimKeyRow, is_unusable: b
   `)
 }
 
-/** A key as DNS is to have it. */
+/** A key with the fields for its DNS record. */
 export const PublishedDkimKey = z.object({
   id: z.string(),
   selector: z.string(),
@@ -78,7 +78,7 @@ export const PublishedDkimKey = z.object({
 })
 export type PublishedDkimKey = z.infer<typeof PublishedDkimKey>
 
-/** In the order in which they were made. */
+/** Lists the keys of a domain in the order of their creation. */
 export async function listDkimKeys(db: Queryable, account_id: string, domain_id: string): Promise<PublishedDkimKey[]> {
   return db.any(sql.type(PublishedDkimKey)`
     SELECT id, selector, algorithm, public_key, state, is_published FROM dkim_keys
@@ -86,7 +86,7 @@ export async function listDkimKeys(db: Queryable, account_id: string, domain_id:
   `)
 }
 
-/** How often keys were made for a domain: the number of its last selector. */
+/** Returns how often keys were generated for a domain: the number of its last selector. */
 export async function findKeyGeneration(db: Queryable, account_id: string, domain_id: string): Promise<number> {
   const { generation } = await db.one(sql.type(z.object({ generation: z.int() }))`
     SELECT coalesce(max(generation), 0) AS generation FROM dkim_keys

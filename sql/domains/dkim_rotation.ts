@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { sendableStatuses } from './columns.ts'
 
-/** Whose keys they are. */
+/** The domain that keys belong to. */
 export const KeyOwner = z.object({ account_id: z.string(), domain_id: z.string() })
 export type KeyOwner = z.infer<typeof KeyOwner>
 
-/** What of a domain decides on its next keys. */
+/** Fields of a domain that decide about its next keys. */
 export const KeyedDomain = z.object({
   is_trusted: z.boolean(),
   was_verified: z.boolean(),
-  /** Of its newest keys. */
+  /** Generation of its newest keys. */
   generation: z.number().int(),
-  /** The next key of RSA is there, and waits for its record. */
+  /** True if the next RSA key exists and waits for its record. */
   is_rotating: z.boolean(),
 })
 export type KeyedDomain = z.infer<typeof KeyedDomain>
@@ -26,7 +26,7 @@ export async function findKeyedDomain(db: Queryable, { account_id, domain_id }: 
   `)
 }
 
-/** What DNS says of the records of keys. */
+/** Stores which keys have their record in DNS. */
 export async function markPublishedKeys(
   tx: Tx,
   { account_id, domain_id }: KeyOwner,
@@ -40,7 +40,7 @@ export async function markPublishedKeys(
   `)
 }
 
-/** The operator says that their records are there. */
+/** Marks staged keys as published, as the operator has confirmed. */
 export async function markStagedKeysPublished(tx: Tx, { account_id, domain_id }: KeyOwner): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE dkim_keys SET is_published = true
@@ -49,8 +49,8 @@ export async function markStagedKeysPublished(tx: Tx, { account_id, domain_id }:
 }
 
 /**
- * Each staged key whose record is published signs from now on, in the place of the one of its algorithm, which retires. In
- * one statement: there is no moment with two of them, nor with none. Answers how many keys have changed.
+ * Activates each staged key whose record is published; the active key of its algorithm retires. This is one statement,
+ * so there is never a moment with two active keys or none. Returns how many keys have changed.
  */
 export async function activateStagedKeys(tx: Tx, { account_id, domain_id }: KeyOwner): Promise<number> {
   return tx.run(sql.unsafe`
@@ -68,21 +68,24 @@ export async function activateStagedKeys(tx: Tx, { account_id, domain_id }: KeyO
   `)
 }
 
-/** What is left of a rotation of which nobody has published the Ed25519 key. */
+/** Deletes staged keys left from a rotation whose Ed25519 key was never published. */
 export async function deleteStagedKeys(tx: Tx, { account_id, domain_id }: KeyOwner): Promise<void> {
   await tx.run(sql.unsafe`
     DELETE FROM dkim_keys WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND state = 'staged'
   `)
 }
 
-/** Mail is tried for 72 hours, and may lie or be forwarded before it is verified. Answers whose were forgotten. */
+/**
+ * Deletes keys that retired 7 days ago: mail is retried for 72 hours, and may be stored or forwarded before it is
+ * verified. Returns their domains.
+ */
 export async function deleteRetiredKeys(tx: Tx): Promise<KeyOwner[]> {
   return tx.any(sql.type(KeyOwner)`
     DELETE FROM dkim_keys WHERE state = 'retired' AND retired_at < now() - interval '7 days' RETURNING account_id, domain_id
   `)
 }
 
-/** Those proven by DNS that have signed with the same key for so many days, the longest first. */
+/** Lists domains verified by DNS that have signed with the same key for this many days, the longest first. */
 export async function listDomainsToRotate(db: Queryable, days: number, limit: number): Promise<KeyOwner[]> {
   return db.any(sql.type(KeyOwner)`
     SELECT k.account_id, k.domain_id FROM dkim_keys k
@@ -99,7 +102,7 @@ export async function listDomainsToRotate(db: Queryable, days: number, limit: nu
 
 const LackingDomain = KeyOwner.extend({ generation: z.number().int() })
 
-/** Those without a key of Ed25519, of when there were none, with the number of the one of RSA. */
+/** Lists domains without an Ed25519 key, added before these existed, with the generation of their RSA key. */
 export async function listDomainsWithoutEd25519(
   db: Queryable,
   limit: number,

@@ -40,12 +40,12 @@ export const DomainClaim = z
   .meta({ id: 'DomainClaim' })
 export type DomainClaim = z.infer<typeof DomainClaim>
 
-/** Whether a claim is still to be settled. */
+/** Returns true if a claim is not settled yet. */
 export function isOpenClaim({ status }: Pick<DomainClaim, 'status'>): boolean {
   return status === 'pending' || status === 'verified' || status === 'blocked'
 }
 
-/** The newest claim of a domain. */
+/** Returns the newest claim of a domain. */
 export async function findDomainClaim(
   db: Queryable,
   account_id: string,
@@ -70,7 +70,7 @@ export async function insertDomainClaim(
   `)
 }
 
-/** What nobody has proven in time: a new one may take its place. */
+/** Expires claims that were not proven in time, so that a new one can take their place. */
 export async function expireClaims(tx: Tx, account_id: string, domain_id: string): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domain_claims SET status = 'expired', check_at = NULL

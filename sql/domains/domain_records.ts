@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** What DNS last said of a record. `problem` says what to mend, of one that is not verified. */
+/** The result of the last check of a record. `problem`: what to fix in a record that is not verified. */
 export const RecordCheck = z.object({
   name: z.string(),
   type: z.enum(['TXT', 'MX', 'CNAME']),
@@ -16,7 +16,7 @@ export async function listRecordChecks(db: Queryable, account_id: string, domain
   `)
 }
 
-/** Of several checks of a record the last is kept. */
+/** Stores checks of records; a later check replaces an earlier one. */
 export async function upsertRecordChecks(
   tx: Tx,
   { account_id, domain_id }: { account_id: string; domain_id: string },
@@ -31,7 +31,7 @@ export async function upsertRecordChecks(
   `)
 }
 
-/** Forgets what DNS said of records that a domain is not to have any more. */
+/** Deletes the checks of records that a domain no longer needs. */
 export async function deleteStaleChecks(
   tx: Tx,
   { account_id, domain_id }: { account_id: string; domain_id: string },

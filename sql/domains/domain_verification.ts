@@ -3,7 +3,7 @@ import { DomainStatus, type NextDomainState } from '#lib/domains/domain_status.t
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Capabilities, capabilities } from './columns.ts'
 
-/** What verifying a domain needs to know of it. */
+/** Fields of a domain that its verification needs. */
 export const DomainToVerify = z.object({
   account_id: z.string(),
   id: z.string(),
@@ -59,7 +59,7 @@ export async function updateDomainState(
 
 const DomainId = z.object({ account_id: z.string(), id: z.string() })
 
-/** Domains that are due; they are so again after 15 minutes, should what they are taken for be lost. */
+/** Takes domains whose check is due. They are due again after 15 minutes, in case the jobs added for them are lost. */
 export async function takeDomainsToCheck(tx: Tx, limit: number): Promise<z.infer<typeof DomainId>[]> {
   return tx.any(sql.type(DomainId)`
     WITH due AS MATERIALIZED (

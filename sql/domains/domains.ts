@@ -17,7 +17,9 @@ export async function findDomain(db: Queryable, account_id: string, id: string):
   `)
 }
 
-/** What may be left out has the default of its column. `is_trusted`: the operator vouches for it, DNS is never asked. */
+/**
+ * Optional fields default to those of their columns. `is_trusted`: the operator vouches for it; DNS is never checked.
+ */
 export type NewDomainRow = Domain & {
   is_trusted?: boolean
   region?: string | undefined
@@ -48,7 +50,10 @@ export async function findDomainByName(db: Queryable, account_id: string, name: 
   `)
 }
 
-/** Nobody else changes it or its keys until this transaction ends; mail does not wait for that. Null: there is none. */
+/**
+ * Locks a domain and its keys against changes until the transaction ends; mail does not wait for that. Null if it does
+ * not exist.
+ */
 export async function lockDomain(tx: Tx, account_id: string, id: string): Promise<LockedDomain | null> {
   return tx.maybeOne(sql.type(LockedDomain)`
     SELECT ${listedColumns}, is_trusted FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR NO KEY UPDATE
@@ -67,7 +72,7 @@ export type DomainSettings = Pick<
   | 'postal_address'
 >
 
-/** Another return path is not verified before DNS was asked for it. */
+/** Updates the settings of a domain. A new return path is unverified until DNS is checked. */
 export async function updateDomainSettings(
   tx: Tx,
   account_id: string,
@@ -88,8 +93,8 @@ export async function updateDomainSettings(
 }
 
 /**
- * It is being verified from now on, for 72 hours; should the job be lost that goes with it, DNS is asked a minute later.
- * Whoever vouched for it before does so no more.
+ * Starts the verification of a domain, which takes at most 72 hours. If its job is lost, DNS is checked a minute later.
+ * The domain is no longer trusted.
  */
 export async function setDomainPending(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`
@@ -99,7 +104,10 @@ export async function setDomainPending(tx: Tx, account_id: string, id: string): 
   `)
 }
 
-/** Its keys go with it, and what is known of its records; mail that it sent stays. Null: there is none that is not paused. */
+/**
+ * Deletes a domain with its keys and checks of records; mail that it sent is kept. Returns null if it does not exist or
+ * is paused.
+ */
 export async function deleteDomain(tx: Tx, account_id: string, id: string): Promise<Domain | null> {
   return tx.maybeOne(sql.type(Domain)`
     DELETE FROM domains WHERE account_id = ${account_id} AND id = ${id} AND paused_at IS NULL
@@ -115,7 +123,7 @@ export async function setDomainStatus(tx: Tx, account_id: string, id: string, st
   `)
 }
 
-/** How its mail leaves; null: as MAIL_TRANSPORT says. For the operator. */
+/** Sets the transport of a domain, for the operator; null: MAIL_TRANSPORT. */
 export async function setDomainTransport(
   db: Queryable,
   { account_id, id }: Pick<Domain, 'account_id' | 'id'>,

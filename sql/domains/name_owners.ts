@@ -6,14 +6,17 @@ import { sendableStatuses } from './columns.ts'
 const NameOwner = z.object({ account_id: z.string(), id: z.string(), is_trusted: z.boolean() })
 export type NameOwner = z.infer<typeof NameOwner>
 
-/** The account, this one or another, that has verified exactly this name. */
+/** Returns the account that has verified exactly this name. */
 export async function findNameOwner(db: Queryable, name: string): Promise<NameOwner | null> {
   return db.maybeOne(sql.type(NameOwner)`
     SELECT account_id, id, is_trusted FROM domains WHERE name = ${name} AND status IN ${sendableStatuses}
   `)
 }
 
-/** No mail is accepted from it until the transaction ends, and what was accepted before is seen by it. */
+/**
+ * As `findNameOwner`, with a lock: no mail is accepted from the domain until the transaction ends, and mail accepted
+ * before is visible.
+ */
 export async function lockNameOwner(tx: Tx, name: string): Promise<NameOwner | null> {
   return tx.maybeOne(sql.type(NameOwner)`
     SELECT account_id, id, is_trusted FROM domains WHERE name = ${name} AND status IN ${sendableStatuses} FOR UPDATE
@@ -24,7 +27,9 @@ const DAY_MS = 24 * 60 * 60_000
 
 const Activity = z.object({ has_scheduled: z.boolean(), has_sent: z.boolean() })
 
-/** What an owner does with a domain: mail that waits for its time, and mail of the last 24 hours before `now`. */
+/**
+ * Returns how an owner uses a domain: if it has scheduled mail, and if it has sent mail in the 24 hours before `now`.
+ */
 export async function findOwnerActivity(
   db: Queryable,
   { account_id, id }: NameOwner,

@@ -5,7 +5,7 @@ import { lockDomain } from './domains.ts'
 
 const isOpen = sql.fragment`c.status IN ('pending', 'verified', 'blocked')`
 
-/** What settling a claim needs to know. `is_expired`: its time is over, whether somebody has written so or not. */
+/** Fields of a claim that settling it needs. `is_expired`: its time is over, even if the status does not say so yet. */
 export const OpenClaim = z.object({
   account_id: z.string(),
   id: z.string(),
@@ -14,12 +14,12 @@ export const OpenClaim = z.object({
   token: z.string(),
   status: ClaimStatus,
   is_expired: z.boolean(),
-  /** It was proven so long ago that nothing blocks it any more. */
+  /** True if it was proven so long ago that nothing blocks it any more. */
   is_overdue: z.boolean(),
 })
 export type OpenClaim = z.infer<typeof OpenClaim>
 
-/** Nothing keeps a claim from being completed this long after its proof (contract 15). */
+/** Longest time that a proven claim can be blocked (contract 15). */
 const blockedAtMost = sql.fragment`interval '72 hours'`
 
 const claimColumns = sql.fragment`
@@ -34,7 +34,7 @@ export async function findOpenClaim(db: Queryable, account_id: string, id: strin
   `)
 }
 
-/** Locks its domain too, which whoever deletes that does first. */
+/** Locks a claim after its domain, in the same order as the deletion of a domain. */
 export async function lockOpenClaim(tx: Tx, { account_id, id, domain_id }: OpenClaim): Promise<OpenClaim | null> {
   await lockDomain(tx, account_id, domain_id)
   return tx.maybeOne(sql.type(OpenClaim)`
@@ -45,7 +45,7 @@ export async function lockOpenClaim(tx: Tx, { account_id, id, domain_id }: OpenC
 
 type ClaimKey = { account_id: string; id: string }
 
-/** It is proven, and something is in the way: at the latest 72 hours after its proof it is looked at again. */
+/** Marks a claim as proven, with the reason if it is blocked. It is checked again at most 72 hours after its proof. */
 export async function markClaimProven(
   tx: Tx,
   { account_id, id }: ClaimKey,
@@ -60,7 +60,7 @@ export async function markClaimProven(
   `)
 }
 
-/** Its record is not there, or no more: the proof begins anew. */
+/** Marks a claim as unproven because its record does not exist (any more): its proof starts again. */
 export async function markClaimUnproven(tx: Tx, { account_id, id }: ClaimKey): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domain_claims SET status = 'pending', blocked_reason = NULL, proven_at = NULL,
@@ -81,7 +81,7 @@ export async function closeClaim(
   `)
 }
 
-/** Those of other accounts for a name that one of them now has. */
+/** Closes the claims of other accounts for a name that this account now has. */
 export async function supersedeClaims(tx: Tx, { account_id, name }: OpenClaim): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE domain_claims c SET status = 'superseded', blocked_reason = NULL, check_at = NULL
@@ -93,7 +93,9 @@ export async function supersedeClaims(tx: Tx, { account_id, name }: OpenClaim): 
 
 const ClaimId = z.object({ account_id: z.string(), id: z.string() })
 
-/** Claims that are due, once for all workers; a proven one again after 15 minutes, another after 5. */
+/**
+ * Takes claims whose check is due, once for all workers. A proven one is due again after 15 minutes, others after 5.
+ */
 export async function takeClaimsToCheck(tx: Tx, limit: number): Promise<z.infer<typeof ClaimId>[]> {
   return tx.any(sql.type(ClaimId)`
     WITH due AS MATERIALIZED (

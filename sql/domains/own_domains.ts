@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 
 const DomainId = z.object({ id: z.string() })
 
-/** The id of a domain of the account, by its id or its name. */
+/** Returns the id of a domain of the account, given by id or name. */
 export async function findOwnDomain(
   db: Queryable,
   account_id: string,
@@ -22,7 +22,10 @@ export async function findOwnDomain(
   return found?.id ?? null
 }
 
-/** The id of the account's only domain, or null if it has none or several. `sandbox` counts only while there is no other. */
+/**
+ * Returns the id of the only domain of the account, or null if it has none or several. `sandbox` counts only if it has
+ * no other domain.
+ */
 export async function findOnlyDomain(db: Queryable, account_id: string, sandbox: string): Promise<string | null> {
   const domains = await db.any(sql.type(DomainId)`
     SELECT id FROM domains d WHERE account_id = ${account_id} AND (name <> ${sandbox} OR NOT EXISTS (

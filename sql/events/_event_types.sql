@@ -1,7 +1,7 @@
--- Types of several files, which come after this one as sql/_types.sql has it.
+-- Types that functions of several files use, created before them like those of sql/_types.sql.
 DROP TYPE IF EXISTS event_draft, new_event, stored_event, run_entry CASCADE;
 
--- An event as the API takes it: of a contact by its id or by its address.
+-- An event from the API; its contact is given by id or by address.
 CREATE TYPE event_draft AS (
   "position" integer,
   account_id uuid,
@@ -10,14 +10,14 @@ CREATE TYPE event_draft AS (
   email text,         -- in lower case
   name text,
   payload jsonb,
-  tail text,          -- end of its id: 16 hexadecimal digits, by which its sender finds it again
-  is_refused boolean, -- something was found to be wrong with it: it may only replay what its key is bound to
+  tail text,          -- end of its id, 16 hexadecimal digits, by which its sender finds it again
+  is_refused boolean, -- it is invalid, so it may only replay the answer of its key
   route text,
   key text,
   fingerprint text    -- hex
 );
 
--- Something that a contact did or that happened to it.
+-- An event of a contact.
 CREATE TYPE new_event AS (
   "position" integer,
   account_id uuid,
@@ -26,12 +26,12 @@ CREATE TYPE new_event AS (
   name text,
   payload jsonb,
   depth integer,
-  automation_id uuid, -- whose email or run caused it, and which it does not start; or null
-  tail text,          -- null: a random one
-  entered_id uuid     -- the automation that it starts, whatever triggers there are; or null
+  automation_id uuid, -- the automation whose email or run caused it and that it does not start; or null
+  tail text,          -- null: random
+  entered_id uuid     -- the automation that it starts regardless of triggers; or null
 );
 
--- enrolled  runs that it started; null: the quota does not suffice, and nothing was stored
+-- enrolled: runs that it started; null: the quota is exceeded, and nothing was stored
 CREATE TYPE stored_event AS (
   "position" integer,
   id uuid,
@@ -39,7 +39,7 @@ CREATE TYPE stored_event AS (
   enrolled integer
 );
 
--- A run that an event is to start.
+-- A run that an event will start.
 CREATE TYPE run_entry AS (
   "position" integer,
   account_id uuid,
@@ -47,5 +47,5 @@ CREATE TYPE run_entry AS (
   version integer,
   contact_id uuid,
   reentry text,
-  obstacle text -- `limit` or `quota`: it is not started, only counted; null: it is
+  obstacle text -- `limit` or `quota`: it is only counted, not started; null: it is started
 );

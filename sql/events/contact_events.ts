@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** An event as sql/events/ingest_events.sql takes it: of a contact by its id or by its address. */
+/** An event in the form of sql/events/ingest_events.sql; its contact is given by id or by address. */
 export type EventDraft = {
   account_id: string
   domain_id: string | null
@@ -9,7 +9,7 @@ export type EventDraft = {
   email: string | null
   name: string
   payload: Record<string, unknown>
-  /** End of its id, by which it is found again: 16 hexadecimal digits. */
+  /** End of its id, 16 hexadecimal digits, by which it is found again. */
   tail: string
   is_refused: boolean
   route: string | null
@@ -27,8 +27,8 @@ const Ingestion = z.object({
 export type Ingestion = z.infer<typeof Ingestion>
 
 /**
- * One round trip and, outside a transaction, one commit for all; one outcome for each, in their order. Unless `is_patient`,
- * an event does not wait for whoever holds runs of its contact: its outcome is `busy`.
+ * Stores events in one round trip and, outside a transaction, one commit; returns one outcome per event, in order.
+ * Unless `is_patient`, an event does not wait for a transaction that holds runs of its contact: its outcome is `busy`.
  */
 export async function ingestEvents(db: Queryable, drafts: EventDraft[], is_patient = true): Promise<Ingestion[]> {
   const positioned = drafts.map((draft, position) => ({ position, ...draft }))
@@ -40,7 +40,7 @@ export async function ingestEvents(db: Queryable, drafts: EventDraft[], is_patie
 const FoundEvent = IngestedEvent.extend({ tail: z.string() })
 export type FoundEvent = z.infer<typeof FoundEvent>
 
-/** Those of the last minute that are stored, by the ends of their ids: asked after a commit whose answer was lost. */
+/** Returns stored events of the last minute by the ends of their ids; used after a commit whose response was lost. */
 export async function listIngested(db: Queryable, accounts: string[], tails: string[]): Promise<FoundEvent[]> {
   return db.any(sql.type(FoundEvent)`
     SELECT e.id, e.contact_id, e.enrolled, t.tail FROM contact_events e
@@ -66,7 +66,7 @@ export type RecentEvent = z.infer<typeof RecentEvent>
 
 const MAX_RECENT = 100
 
-/** The newest 100 events of a name, newest first. */
+/** Lists the newest 100 events of a name, newest first. */
 export async function listRecentEvents(db: Queryable, account_id: string, name: string): Promise<RecentEvent[]> {
   return db.any(sql.type(RecentEvent)`
     SELECT 'contact_event' AS object, id, name, contact_id, domain_id, payload, enrolled, created_at FROM contact_events
@@ -75,8 +75,8 @@ export async function listRecentEvents(db: Queryable, account_id: string, name: 
 }
 
 /**
- * Deletes up to `limit` events that are 90 days old. Reads each account from its first id on, as ids rise with time. Returns
- * how many.
+ * Deletes at most `limit` events older than 90 days; returns how many. Reads each account from its first id on, since
+ * ids rise with time.
  */
 export async function deleteExpiredContactEvents(db: Queryable, limit: number): Promise<number> {
   const end = sql.fragment`first_id(now() - interval '90 days')`
@@ -91,7 +91,7 @@ export async function deleteExpiredContactEvents(db: Queryable, limit: number): 
   `)
 }
 
-/** Deletes all events of a contact, and its runs of automations with what they hold of it. */
+/** Deletes all events of a contact, and its automation runs with the data that they hold. */
 export async function forgetEventsOfContact(tx: Tx, account_id: string, contact_id: string): Promise<void> {
   for (const table of [sql.fragment`contact_events`, sql.fragment`automation_runs`]) {
     await tx.run(sql.unsafe`DELETE FROM ${table} WHERE account_id = ${account_id} AND contact_id = ${contact_id}`)

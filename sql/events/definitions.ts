@@ -17,12 +17,12 @@ export type EventDefinition = z.infer<typeof EventDefinition>
 
 const columns = sql.fragment`'event' AS object, id, name, schema, created_at, updated_at`
 
-/** An event by the id of its definition or by its name, which may look like an id. */
+/** Reference to an event: the id of its definition, or its name, which may look like an id. */
 export type EventRef = { id: string | null; name: string }
 
 type NewDefinition = Pick<EventDefinition, 'id' | 'name' | 'schema'>
 
-/** Throws SQLSTATE 23505 if the account has one of this name. */
+/** Adds a definition. Throws SQLSTATE 23505 if the account has one of this name. */
 export async function insertDefinition(
   db: Queryable,
   account_id: string,

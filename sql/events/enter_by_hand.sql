@@ -1,6 +1,7 @@
 DROP FUNCTION IF EXISTS enter_by_hand(uuid, uuid, uuid, jsonb);
 
--- Starts a run of an automation for a contact of its domain, by its re-entry rule, its limit and the quota. Stores no event.
+-- Starts a run of an automation for a contact of its domain, subject to its re-entry rule, its limit and the quota.
+-- Stores no event.
 --
 -- outcome: started | no_contact | disabled | entered (the re-entry rule forbids another run) | limit | quota
 CREATE FUNCTION enter_by_hand(account uuid, automation uuid, contact uuid, given jsonb, OUT outcome text, OUT run_id uuid)
@@ -25,7 +26,7 @@ BEGIN
     RETURN;
   END IF;
   PERFORM lock_contact_runs(ARRAY[contact]);
-  -- As events do: whoever disables or stops the automation waits, or is waited for.
+  -- Locked as events do: a transaction that disables or stops the automation waits for this one, or the reverse.
   PERFORM FROM automation_triggers t WHERE t.account_id = account AND t.automation_id = automation FOR KEY SHARE;
   IF NOT FOUND THEN
     outcome := 'disabled';

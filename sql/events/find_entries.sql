@@ -3,14 +3,14 @@ DROP FUNCTION IF EXISTS entries_without(new_event[], integer[]);
 DROP FUNCTION IF EXISTS max_event_depth();
 DROP FUNCTION IF EXISTS max_daily_runs();
 
--- An event this deep starts nothing: automations that start each other come to an end.
+-- Events of this depth start nothing, so that automations that start each other come to an end.
 CREATE FUNCTION max_event_depth() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 5';
 
--- Runs of one automation that a contact may begin in 24 hours.
+-- Most runs of one automation that a contact may start in 24 hours.
 CREATE FUNCTION max_daily_runs() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 10';
 
--- The runs that these events start but for the quota, in the order of the events. Callers hold lock_contact_runs() and
--- have a later snapshot.
+-- Returns the runs that these events would start without a quota, in the order of the events. Callers must hold
+-- lock_contact_runs() and have a later snapshot.
 CREATE FUNCTION entries_without(events new_event[], refused integer[]) RETURNS run_entry[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (
@@ -40,8 +40,8 @@ BEGIN
 END
 $$;
 
--- The runs that these events start; null: none. An event that the quota refuses (is_strict) has one entry with the obstacle
--- `quota`, and another of its contact may start what it would have.
+-- Returns the runs that these events start; null: none. An event that the quota refuses (is_strict) has one entry with
+-- the obstacle `quota`, and another event of its contact may start the run instead.
 CREATE FUNCTION find_entries(events new_event[], is_strict boolean) RETURNS run_entry[] LANGUAGE plpgsql AS $$
 DECLARE
   entries run_entry[] := entries_without(events, '{}');
@@ -80,7 +80,7 @@ BEGIN
       IF needed.runs > room THEN
         refused := refused || needed.position;
         is_complete := false;
-        EXIT WHEN room > 0; -- one behind it may need fewer, or more, now that this one is gone
+        EXIT WHEN room > 0; -- later events may now need fewer or more runs
       ELSIF room IS NOT NULL THEN
         rooms := rooms || jsonb_build_object(needed.account_id, room - needed.runs);
       END IF;

@@ -2,8 +2,8 @@ DROP FUNCTION IF EXISTS ingest_events(json);
 DROP FUNCTION IF EXISTS ingest_events(json, boolean);
 DROP FUNCTION IF EXISTS locate_drafts(event_draft[]);
 
--- Takes all events that are waiting, in one round trip and one commit, with all that follows from them (store_events.sql).
--- given: a list of event_draft, whose positions count from 0.
+-- Stores all waiting events with their effects (store_events.sql) in one round trip and one commit. given: a list of
+-- event_draft, whose positions count from 0.
 --
 -- outcome   stored | replayed (its key has an answer already) | key_conflict | concurrent (another request has its key)
 --           refused (by what was found before) | no_contact | quota
@@ -22,7 +22,7 @@ DECLARE
 BEGIN
   SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::event_draft, given) AS d;
 
-  -- As lockKey() of sql/sending/idempotency_keys.ts: nobody else uses these keys until this transaction ends.
+  -- Like lockKey() in sql/sending/idempotency_keys.ts: no other transaction uses these keys until this one ends.
   SELECT coalesce(array_agg(l.position) FILTER (WHERE NOT l.is_locked OR l.nth > 1), '{}') INTO busy FROM (
     SELECT d.position, row_number() OVER (PARTITION BY d.account_id, d.route, d.key ORDER BY d.position) AS nth,
       pg_try_advisory_xact_lock(hashtextextended(format('idempotency %s %s %s', d.account_id, d.route, d.key), 0)) AS is_locked
@@ -68,7 +68,7 @@ BEGIN
 END
 $$;
 
--- The events with the ids of their contacts, without those whose contact does not exist.
+-- Returns the events with the ids of their contacts, without events whose contact does not exist.
 CREATE FUNCTION locate_drafts(drafts event_draft[]) RETURNS new_event[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(d.position, d.account_id, d.domain_id, coalesce(i.id, m.id), d.name, d.payload, 0, NULL, d.tail, NULL)::new_event)
   FROM unnest(drafts) AS d

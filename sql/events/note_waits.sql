@@ -1,4 +1,4 @@
--- Lists the events that the steps of a new version wait for.
+-- Stores the events that the steps of a new version wait for.
 CREATE OR REPLACE FUNCTION note_waits() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO automation_waits (account_id, event, automation_id, version)

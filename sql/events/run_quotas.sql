@@ -1,8 +1,9 @@
 DROP FUNCTION IF EXISTS lock_run_quotas(uuid[]);
 DROP FUNCTION IF EXISTS run_quota_used(uuid);
 
--- How many runs each of these accounts may still start, by its id: of those that have a quota, which nobody else takes from
--- until the transaction ends; null: none has one. Locked after all else, and not by account_usage, which others lock first.
+-- Returns how many runs those of these accounts that have a quota may still start, by account id; null: none has one.
+-- Locks their quotas until the transaction ends: after all other locks, and not by account_usage, which other
+-- transactions lock first.
 CREATE FUNCTION lock_run_quotas(accounts uuid[]) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   limited uuid[];
@@ -22,7 +23,7 @@ BEGIN
 END
 $$;
 
--- Runs that count for the quota at this moment.
+-- Returns the number of runs that count toward the quota now.
 CREATE FUNCTION run_quota_used(account uuid) RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT coalesce(sum(u.runs), 0) FROM automation_usage u WHERE u.account_id = account AND u.hour > now() - usage_window('month')
 $$;

@@ -3,7 +3,10 @@ import { type Queryable, sql } from '#sql/pool.ts'
 
 const LimitedAccount = z.object({ account_id: z.string(), limited: z.int() })
 
-/** Accounts that had no quota for runs in the hour before this one, with how many were not started. */
+/**
+ * Lists accounts whose quota for runs was used up in the hour before this one, with the number of runs that were not
+ * started.
+ */
 export async function listLimitedAccounts(db: Queryable): Promise<z.infer<typeof LimitedAccount>[]> {
   return db.any(sql.type(LimitedAccount)`
     SELECT account_id, limited FROM automation_usage

@@ -6,16 +6,17 @@ DROP FUNCTION IF EXISTS contact_runs_key(uuid);
 DROP FUNCTION IF EXISTS runs_to_wake(new_event[]);
 DROP FUNCTION IF EXISTS without_contacts(new_event[], uuid[]);
 
--- All runs of a contact. Every other index of the table begins with the account: while few runs are known, a plan by one of them
--- looks as good, and would read all runs of the account. So the account is no condition of an index here, and conditions of
--- callers are applied to what was found.
+-- Returns all runs of a contact. Every other index of the table begins with the account: while few runs are known, a
+-- plan that uses one of them looks as good, but would read all runs of the account. So the account is written so that
+-- it matches no index here, and conditions of callers apply to the result.
 CREATE FUNCTION runs_of(account uuid, contact uuid) RETURNS SETOF automation_runs LANGUAGE sql STABLE AS $$
   SELECT * FROM automation_runs r WHERE r.contact_id = contact AND (r.account_id = account) IS NOT FALSE OFFSET 0
 $$;
 
--- heard: the events that a trigger or a wait names; null: none. Locks the triggers and the runs that they may start or wake:
--- whoever disables, stops or deletes such an automation, or takes a step of such a run, waits, or is waited for.
--- busy: contacts whose runs somebody else holds; their events are not heard. Null: none, or is_patient.
+-- heard: the events that a trigger or a wait names; null: none. Locks the triggers and the runs that they may start or
+-- wake: a transaction that disables, stops or deletes such an automation, or advances such a run, waits for this one,
+-- or the reverse. busy: contacts whose runs another transaction holds; their events are not heard. Null: none, or
+-- is_patient.
 CREATE FUNCTION lock_event_runs(events new_event[], is_patient boolean, OUT heard new_event[], OUT busy uuid[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -29,7 +30,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- A contact that this transaction has added is unknown to all others. A caller may send an event of that name, with a tail.
+  -- No other transaction knows a contact that this one has added. A caller may send an event of that name too, but with
+  -- a tail.
   known := ARRAY(SELECT DISTINCT e.contact_id FROM unnest(heard) AS e WHERE e.name <> 'contact.created' OR e.tail IS NOT NULL);
   IF is_patient THEN
     PERFORM lock_contact_runs(known);
@@ -69,14 +71,14 @@ LANGUAGE sql STABLE AS $$
   ORDER BY r.id
 $$;
 
--- Null: none is left.
+-- Returns the events without those of these contacts; null if none is left.
 CREATE FUNCTION without_contacts(events new_event[], contact_ids uuid[]) RETURNS new_event[] LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN contact_ids IS NULL THEN events ELSE (
     SELECT array_agg(e ORDER BY e.position) FROM unnest(events) AS e WHERE e.contact_id <> ALL (contact_ids)
   ) END
 $$;
 
--- Transactions that start runs of these contacts take turns.
+-- Makes transactions that start runs of these contacts take turns.
 CREATE FUNCTION lock_contact_runs(contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(l.key)

@@ -1,7 +1,8 @@
 DROP FUNCTION IF EXISTS nudge_runs();
 DROP FUNCTION IF EXISTS start_runs(new_event[], run_entry[], stored_event[], boolean);
 
--- Starts the runs, counts those that are not, and debits the quota. Returns the events with the runs that each has started.
+-- Starts the runs, counts those with an obstacle, and debits the quota. Returns the events with the number of runs that
+-- each has started.
 CREATE FUNCTION start_runs(events new_event[], entries run_entry[], stored stored_event[], is_strict boolean)
 RETURNS stored_event[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -51,7 +52,7 @@ BEGIN
 END
 $$;
 
--- Runs are due now. A job for each commit: with a job_key, all transactions that start runs would wait for one row.
+-- Adds a job for due runs. One job per commit: with a job_key, all transactions that start runs would wait for one row.
 CREATE FUNCTION nudge_runs() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM graphile_worker.add_job('advance_runs', '{}'::json, max_attempts => job_attempts(),

@@ -5,13 +5,13 @@ DROP FUNCTION IF EXISTS store_events(new_event[], boolean);
 DROP FUNCTION IF EXISTS lock_event_contacts(new_event[]);
 DROP FUNCTION IF EXISTS store_events(new_event[], boolean, boolean);
 
--- A moment as ordered_id() takes it: in parts of a millisecond, of which there are 4096.
+-- Returns a moment in the unit of ordered_id(): 1/4096 of a millisecond.
 CREATE FUNCTION id_time(moment timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
   SELECT floor(extract(epoch FROM moment) * 4096000)::bigint
 $$;
 
--- The n-th id of a moment (from 0): a UUIDv7 whose 12 bits after the milliseconds are a fraction of them (RFC 9562 6.2,
--- method 3), so that ids of different moments are in their order even within a millisecond.
+-- Returns the n-th id of a moment (from 0): a UUIDv7 whose 12 bits after the milliseconds are a fraction of them (RFC
+-- 9562 6.2, method 3), so that ids of different moments are ordered even within a millisecond.
 CREATE FUNCTION ordered_id(moment bigint, n bigint, tail text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
   SELECT (lpad(to_hex((moment + n) / 4096), 12, '0') || '7' || lpad(to_hex((moment + n) % 4096), 3, '0') || tail)::uuid
 $$;
@@ -20,21 +20,23 @@ CREATE FUNCTION random_tail() RETURNS text LANGUAGE sql VOLATILE AS $$
   SELECT right(replace(gen_random_uuid()::text, '-', ''), 16)
 $$;
 
--- Stores events, wakes the runs that wait for them and starts those that they trigger, in one commit. Events of contacts or
--- domains that do not exist are left out. events: in their order, with positions of their own; may be null.
+-- Stores events, wakes the runs that wait for them and starts the runs that they trigger, in one commit. Leaves out
+-- events of contacts or domains that do not exist. events: in order, with positions; may be null.
 --
--- is_strict: an event that would start more runs than the quota has left is refused whole. Otherwise it starts as many as
--- there is room for, and the others are counted.
+-- is_strict: an event that would start more runs than the quota has left is refused as a whole. Otherwise it starts as
+-- many as the quota allows, and the others are counted.
 --
--- is_patient: waits for whoever holds a run that an event may wake. Otherwise events of such a contact are not stored, and are
--- returned without an id: a worker may hold the runs of one contact again and again, and others need not wait for it.
+-- is_patient: waits for transactions that hold a run that an event may wake. Otherwise events of such a contact are not
+-- stored, and are returned without an id: a worker may hold the runs of one contact again and again, and other events
+-- need not wait for it.
 --
--- No event misses a run that comes to wait for it at the same moment. All events of a contact that a trigger or a wait names
--- take turns, so no run begins unseen. Then the runs that may wait for such an event are locked: a worker that holds one
--- makes this function wait, and one that comes later passes it by. Only after that, in statements with later snapshots,
--- it is seen which of them wait, and the events get their ids, which therefore rise in the order of the commits.
+-- No event misses a run that starts to wait for it at the same time. All events of a contact that a trigger or a wait
+-- names take turns, so no run starts unseen. Then the runs that may wait for such an event are locked: this function
+-- waits for a worker that holds one, and a worker that comes later skips it. Only after that, in statements with later
+-- snapshots, does it check which of them wait, and give the events their ids, which therefore rise in the order of the
+-- commits.
 --
--- Statements go by index, as in accept_emails.sql.
+-- Statements use indexes, as in accept_emails.sql.
 CREATE FUNCTION store_events(events new_event[], is_strict boolean, is_patient boolean DEFAULT true) RETURNS stored_event[]
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -93,7 +95,7 @@ BEGIN
 END
 $$;
 
--- Locks contacts and their domains against deletion; returns the events of those that there are.
+-- Locks contacts and their domains against deletion; returns the events of those that exist.
 CREATE FUNCTION lock_event_contacts(events new_event[]) RETURNS new_event[] LANGUAGE plpgsql AS $$
 DECLARE
   found uuid[];

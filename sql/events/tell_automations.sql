@@ -5,9 +5,9 @@ DROP FUNCTION IF EXISTS tell_opens_and_clicks(hit_group[], hit_group[]);
 DROP FUNCTION IF EXISTS tell_reply(uuid, uuid, uuid);
 DROP FUNCTION IF EXISTS email_happening(emails, text, jsonb, uuid), contact_of(emails, text), email_of(uuid, uuid);
 
--- Events of ours, such as email.opened: they start automations and wake runs in the commit of what they tell of.
+-- Built-in events, such as email.opened: they start automations and wake runs in the commit that they report.
 
--- True if an automation of these accounts may have to do with events of these names. For most there is nothing to tell.
+-- Returns true if an automation of these accounts may use events of these names. For most accounts none does.
 CREATE FUNCTION have_automations(accounts uuid[], names text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM unnest(accounts) AS a(id) JOIN automation_triggers t ON t.account_id = a.id AND t.event = ANY (names)
@@ -16,8 +16,8 @@ CREATE FUNCTION have_automations(accounts uuid[], names text[]) RETURNS boolean 
   )
 $$;
 
--- Stores events that start an automation, or that a run of the contact waits for or may come to wait for. What the quota has no
--- room for is counted, not started. events: in their order; their positions are given here.
+-- Stores events that start an automation, or that a run of the contact waits for or may wait for later. Runs beyond the
+-- quota are counted, not started. events: in order; their positions are assigned here.
 CREATE FUNCTION tell_automations(events new_event[]) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -39,7 +39,7 @@ BEGIN
 END
 $$;
 
--- event: contact.created or contact.unsubscribed. automation, run_depth: of the run that did it; null: none did.
+-- event: contact.created or contact.unsubscribed. automation, run_depth: of the run that caused it; null: no run did.
 CREATE FUNCTION tell_contacts(account uuid, event text, contact_ids uuid[], automation uuid, run_depth integer) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -54,8 +54,8 @@ BEGIN
 END
 $$;
 
--- The event of an email that something has happened to. Mail of an automation is one deeper than the run that sent it, as the
--- steps of that run tell.
+-- Returns an event of an email. Mail of an automation is one level deeper than the run that sent it, which the steps of
+-- the run identify.
 CREATE FUNCTION email_happening(e emails, event text, more jsonb, contact uuid) RETURNS new_event LANGUAGE sql STABLE AS $$
   SELECT ROW(0, e.account_id, e.domain_id, contact, event, jsonb_strip_nulls(jsonb_build_object('email_id', e.id,
     'contact_id', contact, 'subject', e.subject, 'template_id', e.template_id, 'campaign_id', e.campaign_id,
@@ -67,8 +67,8 @@ CREATE FUNCTION email_happening(e emails, event text, more jsonb, contact uuid) 
     ), 0) END, e.automation_id, NULL, NULL)::new_event
 $$;
 
--- Each is looked up by itself: while little is known about the tables, a join may be made by the account alone. For the order
--- of a range only the index of addresses fits.
+-- Looked up separately: with few statistics, Postgres may join by the account alone. Only the index of addresses
+-- supports the order of the range.
 CREATE FUNCTION contact_of(e emails, recipient text) RETURNS SETOF contacts LANGUAGE sql STABLE AS $$
   SELECT * FROM contacts c WHERE c.account_id = e.account_id AND c.domain_id = e.domain_id
     AND c.email BETWEEN lower(recipient) AND lower(recipient) ORDER BY c.email LIMIT 1
@@ -78,7 +78,7 @@ CREATE FUNCTION email_of(account uuid, email uuid) RETURNS SETOF emails LANGUAGE
   SELECT * FROM emails e WHERE e.account_id = account AND e.id = email OFFSET 0
 $$;
 
--- email.delivered and email.bounced, of recipients that are contacts of the domain that sent.
+-- Reports email.delivered and email.bounced for recipients that are contacts of the sending domain.
 CREATE FUNCTION tell_deliveries(changes delivery_change[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT have_automations(ARRAY(SELECT DISTINCT c.account_id FROM unnest(changes) AS c), '{email.delivered,email.bounced}') THEN
@@ -95,8 +95,8 @@ BEGIN
 END
 $$;
 
--- email.opened and email.clicked: the first of a person on a delivery, and on each of its links. Who clicks without loading the
--- images has opened it too.
+-- Reports email.opened and email.clicked: the first by a person on a delivery, and on each of its links. A person who
+-- clicks without loading images has opened it too.
 CREATE FUNCTION tell_opens_and_clicks(before hit_group[], after hit_group[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT have_automations(ARRAY(SELECT DISTINCT g.account_id FROM unnest(after) AS g), '{email.opened,email.clicked}') THEN
@@ -127,7 +127,7 @@ BEGIN
 END
 $$;
 
--- email.replied, of the contact that the email was sent to, else of whoever wrote the reply.
+-- Reports email.replied for the contact that the email was sent to, or else for the author of the reply.
 CREATE FUNCTION tell_reply(account uuid, replied_id uuid, received_id uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT have_automations(ARRAY[account], '{email.replied}') THEN

@@ -1,11 +1,11 @@
 import { sql, type Tx } from '#sql/pool.ts'
 
-/** The run that changed a contact: its automation does not start by that, and events of it are one deeper. */
+/** The run that changed a contact: this does not start its automation again, and its events are one level deeper. */
 export type CausingRun = { automation_id: string; depth: number }
 
 /**
- * Starts and wakes automations by events of contacts of an account, in the commit of what they tell of
- * (tell_automations.sql). Call it while the contacts are there.
+ * Starts automations and wakes runs by events of contacts of an account, in the commit of the change that they report
+ * (tell_automations.sql). Must be called while the contacts exist.
  */
 export async function tellContacts(
   tx: Tx,

@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 
 export type BlobId = { account_id: string; id: string }
 
-/** Where its bytes lie. */
+/** The store of the bytes of a blob. */
 const BlobStoreName = z.enum(['postgres', 's3'])
 export type BlobStoreName = z.infer<typeof BlobStoreName>
 
@@ -12,19 +12,19 @@ export const Blob = z.object({ account_id: z.string(), id: z.string(), sha256: z
 export type Blob = z.infer<typeof Blob>
 
 /**
- * Bytes that lie in the row of their blob at the most. They are read at once: Postgres answers them as twice as many digits,
- * and what is longer than one read of its socket (64 KiB) costs several times its length in buffers.
+ * Most bytes that are stored in the row of a blob. They are read at once: Postgres returns twice as many digits, and a
+ * result longer than one read of its socket (64 KiB) costs several times its length in buffers.
  */
 export const SHORT_CONTENT = 29_000
 
 const columns = sql.fragment`account_id, id, encode(sha256, 'hex') AS sha256, size`
 
-/** One that is about to arrive. */
+/** Adds a blob whose content will follow. */
 export async function insertBlob(db: Queryable, { account_id, id }: BlobId, store: BlobStoreName): Promise<void> {
   await db.run(sql.unsafe`INSERT INTO blobs (account_id, id, store) VALUES (${account_id}, ${id}, ${store})`)
 }
 
-/** All of one whose content is short, unless its content is known. Answers whether it was stored. */
+/** Adds a blob with short content, unless that content is stored already. Returns true if it was stored. */
 export async function insertShortBlob(db: Queryable, blob: Blob, content: Buffer): Promise<boolean> {
   const { account_id, id, sha256, size } = blob
   const count = await db.run(sql.prepared('insert_short_blob', z.unknown())`
@@ -37,7 +37,7 @@ export async function insertShortBlob(db: Queryable, blob: Blob, content: Buffer
 
 const StoredBlob = z.object({ store: BlobStoreName, data: z.instanceof(Buffer).nullable() })
 
-/** Where its bytes lie, or all of them when they are short. */
+/** Returns the store of a blob, and its bytes if they are short. */
 export async function findBlob(db: Queryable, { account_id, id }: BlobId): Promise<z.infer<typeof StoredBlob> | null> {
   return db.maybeOne(sql.prepared('find_blob', StoredBlob)`
     SELECT store, data FROM blobs WHERE account_id = ${account_id} AND id = ${id}
@@ -45,8 +45,8 @@ export async function findBlob(db: Queryable, { account_id, id }: BlobId): Promi
 }
 
 /**
- * The blob of this content, if it is stored already: from now on it stays for as long as a new one would, or an hour less.
- * Content that comes often does not have its row, which may hold all of it, written each time.
+ * Returns the blob with this content, if it is stored already, and extends its retention to that of a new one, or an
+ * hour less: so the row of frequent content, which may contain all of it, is not written each time.
  */
 export async function useBlob(db: Queryable, account_id: string, sha256: string): Promise<Blob | null> {
   return db.maybeOne(sql.type(Blob)`
@@ -62,8 +62,8 @@ export async function useBlob(db: Queryable, account_id: string, sha256: string)
 }
 
 /**
- * All of it has arrived. Answers false, and does nothing, when another blob has this content; fails as Postgres does (23505)
- * when one gets it at the same moment.
+ * Completes a blob whose content has arrived. Returns false and does nothing if another blob has this content; throws
+ * SQLSTATE 23505 if another one gets it at the same moment.
  */
 export async function completeBlob(db: Queryable, { account_id, id, sha256, size }: Blob): Promise<boolean> {
   const count = await db.run(sql.unsafe`
@@ -74,7 +74,7 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
   return count > 0
 }
 
-/** Blobs that nobody has used for a day and that no email, sent or received, and no import refers to. */
+/** Selects blobs that were not used for a day and to which no email, sent or received, and no import refers. */
 const unused = (store: BlobStoreName, limit: number) => sql.fragment`
   SELECT b.account_id, b.id FROM blobs b
   WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
@@ -85,12 +85,12 @@ const unused = (store: BlobStoreName, limit: number) => sql.fragment`
   ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
 `
 
-/** Those in Postgres, bytes and all. Answers how many it were. */
+/** Deletes unused blobs in Postgres with their bytes; returns how many. */
 export async function deleteUnusedBlobs(db: Queryable, limit: number): Promise<number> {
   return db.run(sql.unsafe`DELETE FROM blobs WHERE (account_id, id) IN (${unused('postgres', limit)})`)
 }
 
-/** Takes those in another store back: they are not found any more, and can be deleted there. */
+/** Releases unused blobs of another store: they can no longer be found, so their bytes can be deleted there. */
 export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
   return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
     UPDATE blobs SET sha256 = NULL WHERE (account_id, id) IN (${unused(store, limit)}) RETURNING account_id, id

@@ -27,7 +27,7 @@ export type NewMemberLink = {
   valid_ms: number
 }
 
-/** Takes the place of earlier links of the same purpose and person. */
+/** Stores a link; it replaces earlier links of the same purpose and person. */
 export async function insertMemberLink(db: Queryable, link: NewMemberLink): Promise<void> {
   const { id, purpose, account_id, role, email, member_id, invited_by, valid_ms } = link
   await db.run(sql.unsafe`
@@ -53,7 +53,7 @@ export async function findMemberLink(db: Queryable, hash: Buffer): Promise<Membe
   `)
 }
 
-/** The invitations to an account that nobody has followed yet. */
+/** Lists the open invitations to an account. */
 export async function listInvitations(db: Queryable, account_id: string): Promise<MemberLink[]> {
   return db.any(sql.type(MemberLink)`
     SELECT ${columns} FROM ${tables}
@@ -61,7 +61,7 @@ export async function listInvitations(db: Queryable, account_id: string): Promis
   `)
 }
 
-/** Uses a link up; of two who follow it at once, one gets true. */
+/** Uses up a link; if two people follow it at once, only one gets true. */
 export async function takeMemberLink(tx: Tx, id: string): Promise<boolean> {
   return (await tx.run(sql.unsafe`DELETE FROM member_links WHERE id = ${id} AND expires_at > now()`)) > 0
 }

@@ -37,7 +37,7 @@ export async function listMembers(db: Queryable, account_id: string, position: P
 const Login = z.object({ id: z.string(), email: z.string(), name: z.string(), password: z.string().nullable() })
 export type Login = z.infer<typeof Login>
 
-/** The password of a member, by the address that the member signs in with. */
+/** Finds a member with the password, by the address for signing in. */
 export async function findLogin(db: Queryable, email: string): Promise<Login | null> {
   return db.maybeOne(sql.type(Login)`SELECT id, email, name, password FROM members WHERE email = ${email}`)
 }
@@ -56,7 +56,7 @@ export async function setPassword(db: Queryable, id: string, password: string): 
   await db.run(sql.unsafe`UPDATE members SET password = ${password} WHERE id = ${id}`)
 }
 
-/** Adds a member to an account, or gives it another role there. */
+/** Adds a member to an account, or changes the member's role there. */
 export async function saveMembership(tx: Tx, account_id: string, member_id: string, role: string): Promise<void> {
   await tx.run(sql.unsafe`
     INSERT INTO memberships (account_id, member_id, role) VALUES (${account_id}, ${member_id}, ${role})
@@ -64,7 +64,7 @@ export async function saveMembership(tx: Tx, account_id: string, member_id: stri
   `)
 }
 
-/** Locks the memberships of an account, so that two changes at once cannot both take the last owner away. */
+/** Locks the memberships of an account, so that two simultaneous changes cannot both remove the last owner. */
 export async function lockMemberships(tx: Tx, account_id: string): Promise<{ member_id: string; role: string }[]> {
   return tx.any(sql.type(z.object({ member_id: z.string(), role: z.string() }))`
     SELECT member_id, role FROM memberships WHERE account_id = ${account_id} ORDER BY member_id FOR UPDATE
@@ -78,7 +78,7 @@ export async function deleteMembership(tx: Tx, account_id: string, member_id: st
 const OwnAccount = z.object({ id: z.string(), name: z.string(), role: Role })
 export type OwnAccount = z.infer<typeof OwnAccount>
 
-/** The accounts of a member, by name. */
+/** Lists the accounts of a member, by name. */
 export async function listOwnAccounts(db: Queryable, member_id: string): Promise<OwnAccount[]> {
   return db.any(sql.type(OwnAccount)`
     SELECT a.id, a.name, s.role FROM memberships s JOIN accounts a ON a.id = s.account_id
@@ -94,7 +94,7 @@ const ListedMember = z.object({
   is_operator: z.boolean(),
 })
 
-/** The members of all accounts, for operators. */
+/** Lists the members of all accounts, for operators. */
 export async function listAllMembers(db: Queryable): Promise<z.infer<typeof ListedMember>[]> {
   return db.any(sql.type(ListedMember)`
     SELECT m.email, m.name, a.name AS account_name, s.role, m.is_operator

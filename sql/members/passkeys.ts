@@ -12,7 +12,7 @@ const Passkey = z.object({
 })
 export type Passkey = z.infer<typeof Passkey>
 
-/** The passkeys of a member, newest first. */
+/** Lists the passkeys of a member, newest first. */
 export async function listPasskeys(db: Queryable, member_id: string): Promise<Passkey[]> {
   return db.any(sql.type(Passkey)`
     SELECT id, credential_id, transports, name, created_at, last_used_at FROM passkeys
@@ -20,7 +20,10 @@ export async function listPasskeys(db: Queryable, member_id: string): Promise<Pa
   `)
 }
 
-/** `public_key` is in COSE format. `counter`: how often the authenticator says that it was used; 0 if it does not count. */
+/**
+ * `public_key`: in COSE format. `counter`: how often the authenticator reports that it was used; 0 if it does not
+ * count.
+ */
 const StoredPasskey = z.object({
   id: z.string(),
   member_id: z.string(),
@@ -38,7 +41,7 @@ export async function findPasskey(db: Queryable, credential_id: string): Promise
   `)
 }
 
-/** Returns false if the passkey is there already. */
+/** Returns false if the passkey exists already. */
 export async function insertPasskey(db: Queryable, passkey: StoredPasskey & { name: string }): Promise<boolean> {
   const { id, member_id, credential_id, public_key, counter, transports, name } = passkey
   const count = await db.run(sql.unsafe`

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ROLES } from '#lib/members/roles.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** The member who is signed in, with the role in the account that the session looks at. */
+/** The signed-in member, with the role in the current account of the session. */
 export const Session = z.object({
   session_id: z.string(),
   member_id: z.string(),
@@ -15,7 +15,7 @@ export const Session = z.object({
 })
 export type Session = z.infer<typeof Session>
 
-/** Days without a visit after which a session is over, and days after which it is over in any case. */
+/** Days without a visit after which a session expires, and days after which it expires in any case. */
 const IDLE_DAYS = 14
 const MAX_DAYS = 90
 
@@ -24,8 +24,8 @@ const isAlive = sql.fragment`
 `
 
 /**
- * Looks a session up, and notes at most once a minute that it was used. A member who was removed from the account of the
- * session looks at another one, if there is one.
+ * Looks up a session, and records its use at most once per minute. If the member was removed from the account of the
+ * session, another account of the member is used, if there is one.
  */
 export async function findSession(db: Queryable, hash: Buffer): Promise<Session | null> {
   return db.maybeOne(sql.type(Session)`
@@ -60,7 +60,7 @@ export type NewSession = {
   user_agent: string
 }
 
-/** Also forgets the sessions of the member that are over. */
+/** Starts a session; also deletes expired sessions of the member. */
 export async function insertSession(db: Queryable, session: NewSession): Promise<void> {
   const { hash, id, member_id, account_id, client_address, user_agent } = session
   await db.run(sql.unsafe`
@@ -92,7 +92,7 @@ export const OpenSession = z.object({
 })
 export type OpenSession = z.infer<typeof OpenSession>
 
-/** The sessions of a member, newest first. */
+/** Lists the sessions of a member, newest first. */
 export async function listSessions(db: Queryable, member_id: string): Promise<OpenSession[]> {
   return db.any(sql.type(OpenSession)`
     SELECT s.id, s.client_address, s.user_agent, s.created_at, s.last_seen_at FROM sessions s
@@ -105,7 +105,7 @@ export async function deleteSession(db: Queryable, member_id: string, id: string
   await db.run(sql.unsafe`DELETE FROM sessions WHERE member_id = ${member_id} AND id = ${id}`)
 }
 
-/** Ends all sessions of a member, but one that is to stay. */
+/** Ends all sessions of a member except one. */
 export async function deleteSessions(db: Queryable, member_id: string, except: string | null): Promise<void> {
   await db.run(sql.unsafe`
     DELETE FROM sessions WHERE member_id = ${member_id} AND id IS DISTINCT FROM ${except}::uuid

@@ -2,15 +2,16 @@ DROP FUNCTION IF EXISTS answer_poll(uuid, uuid, text);
 DROP FUNCTION IF EXISTS count_answers(uuid, uuid, text, integer);
 DROP FUNCTION IF EXISTS answering_contact(uuid, uuid, uuid, text);
 
--- Stores the answer of a recipient, moves the figures and tells webhooks. The answer that is stored already changes nothing.
--- Returns false if there is no such delivery, poll or option any more, or if the poll is that of a test.
+-- Stores the answer of a recipient, updates the figures and announces it to webhooks. Changes nothing if the same
+-- answer is stored already. Returns false if there is no such delivery, poll or option (any more), or if the poll is
+-- that of a test.
 CREATE FUNCTION answer_poll(account uuid, delivery uuid, chosen text) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   asked record;
   previous text;
 BEGIN
-  -- The email first, as by whoever forgets it: answers of its recipients take turns by that.
+  -- The email is locked first, as when it is erased; this makes answers of its recipients take turns.
   PERFORM FROM deliveries d JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
   WHERE d.account_id = account AND d.id = delivery FOR NO KEY UPDATE OF e;
 
@@ -46,7 +47,8 @@ BEGIN
 END
 $$;
 
--- The contact that an email is to: the one that it was made for, or the one of its domain with that address.
+-- Returns the contact that an email is to: the one that it was made for, or else the contact of its domain with that
+-- address.
 CREATE FUNCTION answering_contact(account uuid, contact uuid, domain uuid, address text) RETURNS uuid LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN contact IS NULL
     THEN (SELECT c.id FROM contacts c WHERE c.account_id = account AND c.domain_id = domain AND c.email = lower(address))
@@ -54,8 +56,8 @@ CREATE FUNCTION answering_contact(account uuid, contact uuid, domain uuid, addre
   END
 $$;
 
--- Moves the figure of an option. Callers go by the order of the options, so that no two wait for each other; a process has a
--- shard of its own, more or less.
+-- Changes the figure of an option. Callers must use the order of the options, so that no two deadlock; each backend
+-- mostly has a shard of its own.
 CREATE FUNCTION count_answers(account uuid, poll uuid, chosen text, by integer) RETURNS void LANGUAGE sql AS $$
   INSERT INTO poll_counts AS n (account_id, poll_id, option, shard, count, last_response_at)
   VALUES (account, poll, chosen, pg_backend_pid() % 16, by, CASE WHEN by > 0 THEN now() END)
@@ -65,7 +67,8 @@ $$;
 
 DROP FUNCTION IF EXISTS withdraw_answers(uuid, uuid[], text);
 
--- Removes the answers of an address by these emails, and what they count. For emails that others got as well: they stay.
+-- Removes the answers that an address gave through these emails, and their counts. Used for emails that others got as
+-- well and that are kept.
 CREATE FUNCTION withdraw_answers(account uuid, given uuid[], address text) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE

@@ -6,7 +6,7 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 /** One recipient of an email, by its delivery. */
 type Recipient = { account_id: string; delivery_id: string }
 
-/** A poll as one recipient sees it. `answer`: the key of the option that is stored; null: none yet. */
+/** A poll as one recipient sees it. `answer`: the key of the stored option; null: none yet. */
 const AskedPoll = z.object({
   question: z.string(),
   options: PollForm.shape.options,
@@ -19,7 +19,7 @@ const AskedPoll = z.object({
 })
 export type AskedPoll = z.infer<typeof AskedPoll>
 
-/** Null: the email has no poll, or was forgotten, or its domain does not exist any more. */
+/** Returns null if the email has no poll, or was erased, or its domain no longer exists. */
 export async function findAskedPoll(db: Queryable, { account_id, delivery_id }: Recipient): Promise<AskedPoll | null> {
   return db.maybeOne(sql.prepared('find_asked_poll', AskedPoll)`
     SELECT p.question, p.options, p.is_test, a.option AS answer, o.name AS domain,
@@ -35,7 +35,7 @@ export async function findAskedPoll(db: Queryable, { account_id, delivery_id }: 
   `)
 }
 
-/** See answer_poll.sql. */
+/** Stores an answer (answer_poll.sql). */
 export async function storeAnswer(
   db: Queryable,
   { account_id, delivery_id }: Recipient,
@@ -47,7 +47,9 @@ export async function storeAnswer(
   return is_stored
 }
 
-/** Removes the answers of an address, in lower case, by emails that others got as well (answer_poll.sql). */
+/**
+ * Removes the answers that an address (in lower case) gave through emails that others got as well (answer_poll.sql).
+ */
 export async function withdrawAnswers(
   db: Queryable,
   account_id: string,
@@ -59,7 +61,7 @@ export async function withdrawAnswers(
 
 type CampaignPoll = { account_id: string; id: string; domain_id: string; campaign_id: string }
 
-/** The poll of the emails of a step. `fingerprint`: of what it asks. `subject`: of these emails, as the step has it. */
+/** The poll of the emails of a step. `fingerprint`: of its content. `subject`: of these emails, as in the step. */
 export type StepPoll = PollForm & {
   fingerprint: string
   domain_id: string
@@ -68,7 +70,7 @@ export type StepPoll = PollForm & {
   subject: string
 }
 
-/** Stores polls that are not stored yet: none of an automation that was deleted. Returns their ids by fingerprint. */
+/** Stores polls that are not stored yet, except those of a deleted automation. Returns their ids by fingerprint. */
 export async function keepStepPolls(tx: Tx, account_id: string, polls: StepPoll[]): Promise<Map<string, string>> {
   const rows = [...polls]
     .sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)) // two statements in different order would deadlock
@@ -93,8 +95,8 @@ export async function keepStepPolls(tx: Tx, account_id: string, polls: StepPoll[
 }
 
 /**
- * Stores the poll that all emails of a campaign share, of all its runs. What a later run changes holds for earlier ones too;
- * options that it has no more are kept for the answers to them.
+ * Stores the poll that all emails of a campaign share, across its runs. Changes by a later run apply to earlier runs
+ * too; options that were removed are kept for their answers.
  */
 export async function insertCampaignPoll(tx: Tx, poll: CampaignPoll, { question, options }: PollForm): Promise<void> {
   const { account_id, id, domain_id, campaign_id } = poll
@@ -109,7 +111,9 @@ export async function insertCampaignPoll(tx: Tx, poll: CampaignPoll, { question,
 
 type Asker = { account_id: string; campaign_id: string } | { account_id: string; automation_id: string }
 
-/** Deletes answers to the polls of a campaign or an automation; returns how many: fewer than `limit` when none are left. */
+/**
+ * Deletes answers to the polls of a campaign or an automation; returns how many, fewer than `limit` if none are left.
+ */
 export async function deleteAnswers(db: Queryable, asker: Asker, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM poll_answers WHERE account_id = ${asker.account_id} AND delivery_id = ANY (ARRAY(
@@ -118,7 +122,7 @@ export async function deleteAnswers(db: Queryable, asker: Asker, limit: number):
   `)
 }
 
-/** Deletes the polls of an automation that is gone, with the answers that are left. */
+/** Deletes the polls of a deleted automation, with their remaining answers. */
 export async function deleteAutomationPolls(tx: Tx, account_id: string, automation_id: string): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM polls WHERE account_id = ${account_id} AND automation_id = ${automation_id}`)
 }

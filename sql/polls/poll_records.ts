@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What lists show of a poll. */
+/** Fields of a poll in lists. */
 export const listed = {
   object: z.literal('poll'),
   id: z.string(),

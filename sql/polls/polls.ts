@@ -3,13 +3,13 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { Answer, ListedPoll, listed, type Poll, Response } from './poll_records.ts'
 
-/** Rows of `responses`. */
+/** Most rows of `responses`. */
 const MAX_RESPONSES = 500
 
 const columns = sql.fragment`'poll' AS object, p.id, p.email_id, p.campaign_id, p.automation_id, p.step, p.question,
   p.created_at`
 
-/** From `polls p`: the figures of all options together. */
+/** Joins `polls p` with the sums over all options. */
 const figures = sql.fragment`
   CROSS JOIN LATERAL (
     SELECT coalesce(sum(c.count), 0)::integer AS responses_count, max(c.last_response_at) AS last_response_at
@@ -19,7 +19,7 @@ const figures = sql.fragment`
 
 type PollFilters = Partial<Record<'campaign_id' | 'automation_id' | 'domain_id', string | undefined>>
 
-/** Without those of test emails. */
+/** Lists polls, except those of test emails. */
 export async function listPolls(
   db: Queryable,
   account_id: string,
@@ -41,7 +41,7 @@ export async function listPolls(
   )
 }
 
-/** Of `polls p`: by the counters of a campaign, and by the events of all other emails. */
+/** Number of recipients of `polls p`: from the counters of a campaign, and from the events of all other emails. */
 const sentCount = sql.fragment`(CASE
   WHEN p.campaign_id IS NOT NULL THEN (
     SELECT coalesce(sum(c.count), 0) FROM campaign_counts c
@@ -61,7 +61,7 @@ END)::integer`
 
 const Found = z.object({ ...listed, subject: z.string(), sent_count: z.int(), answers: z.array(Answer) })
 
-/** By its own id, or that of its campaign or of an email that asks it. */
+/** Finds a poll by its own id, or by the id of its campaign or of an email with it. */
 export async function findPoll(db: Queryable, account_id: string, id: string): Promise<Poll | null> {
   const found = await db.maybeOne(sql.type(Found)`
     SELECT ${columns}, n.responses_count, n.last_response_at, coalesce(p.subject, g.subject, e.subject, '') AS subject, ${sentCount} AS sent_count,

@@ -3,16 +3,18 @@ import { DomainStatus } from '#lib/domains/domain_status.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 const Queue = z.object({
-  /** Of graphile-worker: two of each worker process. */
+  /** Runners of graphile-worker: two per worker process. */
   runners: z.int(),
-  /** Since when the delivery is due that waits longest. */
+  /** When the delivery that has waited longest became due. */
   due_since: z.date().nullable(),
   held: z.int(),
   now: z.date(),
 })
 export type Queue = z.infer<typeof Queue>
 
-/** Who sends, and what waits to be sent. `dead_seconds`: who was not seen for so long is dead. */
+/**
+ * Returns the state of the workers and of the queue. `dead_seconds`: a worker that was not seen for this long is dead.
+ */
 export async function findQueue(db: Queryable, dead_seconds: number): Promise<Queue> {
   return db.one(sql.type(Queue)`
     SELECT
@@ -33,7 +35,7 @@ export async function findQueue(db: Queryable, dead_seconds: number): Promise<Qu
 const FailedJobs = z.object({ task: z.string(), count: z.int(), last_error: z.string().nullable() })
 export type FailedJobs = z.infer<typeof FailedJobs>
 
-/** Of each task what has failed for good: nobody tries it again by itself. */
+/** Lists, per task, the jobs that have failed for good: they are not retried automatically. */
 export async function listFailedJobs(db: Queryable): Promise<FailedJobs[]> {
   return db.any(sql.type(FailedJobs)`
     SELECT task_identifier AS task, count(*)::int AS count, (array_agg(last_error ORDER BY id DESC))[1] AS last_error
@@ -52,7 +54,7 @@ const DomainOfAccount = z.object({
 })
 export type DomainOfAccount = z.infer<typeof DomainOfAccount>
 
-/** Of all accounts, for the operator: what is not verified first. */
+/** Lists the domains of all accounts for the operator, unverified ones first. */
 export async function listDomainsOfAccounts(db: Queryable, limit: number): Promise<DomainOfAccount[]> {
   return db.any(sql.type(DomainOfAccount)`
     SELECT d.account_id, d.id, a.name AS account, d.name, d.status, d.is_trusted
@@ -70,7 +72,7 @@ const SealedKey = z.object({
 })
 export type SealedKey = z.infer<typeof SealedKey>
 
-/** The keys that domains of all accounts sign with, the newest first. */
+/** Lists the keys that domains of all accounts sign with, newest first. */
 export async function listSealedKeys(db: Queryable, limit: number): Promise<SealedKey[]> {
   return db.any(sql.type(SealedKey)`
     SELECT k.account_id, k.id, d.name AS domain, k.selector, k.private_key
@@ -81,7 +83,7 @@ export async function listSealedKeys(db: Queryable, limit: number): Promise<Seal
 
 const DomainTransport = z.object({ transport: z.enum(['capture', 'relay', 'direct']) })
 
-/** By which the mail of domains leaves that do not leave as all others. */
+/** Lists the transports of domains that do not use the default. */
 export async function listDomainTransports(db: Queryable): Promise<z.infer<typeof DomainTransport>['transport'][]> {
   const rows = await db.any(sql.type(DomainTransport)`
     SELECT DISTINCT transport FROM domains WHERE transport IS NOT NULL ORDER BY transport

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** The server of a database, as far as it tells whoever may ask. */
+/** The server of a database, as far as any role may see it. */
 const Server = z.object({
   version: z.string(),
   version_number: z.int(),
   database: z.string(),
   role: z.string(),
   database_bytes: z.number(),
-  /** On this machine, so that its files are here too: null when it does not say. */
+  /** Its data directory if it runs on this machine; null if it is not known. */
   local_directory: z.string().nullable(),
   connections: z.int(),
 })
@@ -29,7 +29,10 @@ export async function findServer(db: Queryable): Promise<Server> {
 const ServerSetting = z.object({ name: z.string(), setting: z.string(), source: z.string() })
 export type ServerSetting = z.infer<typeof ServerSetting>
 
-/** As they are for our sessions, and where they come from. Those that this version does not have are left out. */
+/**
+ * Lists settings as they apply to our sessions, with their sources. Settings that this version does not have are left
+ * out.
+ */
 export async function listServerSettings(db: Queryable, names: string[]): Promise<ServerSetting[]> {
   return db.any(sql.type(ServerSetting)`
     SELECT name, setting, source FROM pg_settings WHERE name = ANY(${sql.array(names, 'text')})

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** Postgres waits so long for a backend to be gone; it looks for its end at every step of a statement. */
+/** How long Postgres waits for a backend to end; a backend checks for this at every step of a statement. */
 const GONE_MS = 1_000
 
 /**
- * Ends the backend of a connection that was lost, and waits until it is gone: whatever it was doing is then committed and
- * seen by the next statement, or undone for ever. Answers false when it is still there. The same role may end it.
+ * Ends the backend of a lost connection, and waits until it is gone: whatever it was doing is then either committed and
+ * visible to the next statement, or undone for good. Returns false if it is still running. The same role may end it.
  */
 export async function endSession(db: Queryable, session: string): Promise<boolean> {
   await db.run(sql.unsafe`

@@ -8,7 +8,7 @@ export async function findSetting(db: Queryable, name: string): Promise<Buffer |
   return row?.value ?? null
 }
 
-/** Keeps the first value: of two processes that start at the same moment one wins and both read what it wrote. */
+/** Keeps the first value: if two processes start at the same time, both read what the first one wrote. */
 export async function insertSetting(db: Queryable, name: string, value: Buffer): Promise<void> {
   await db.run(sql.unsafe`
     INSERT INTO settings (name, value) VALUES (${name}, ${sql.binary(value)}) ON CONFLICT (name) DO NOTHING

@@ -15,12 +15,12 @@ export async function deleteHeartbeats(db: Queryable, pool_ids: string[]): Promi
 const Heartbeat = z.object({ pool_id: z.string(), seen_at: z.date() })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
-/** The runners that were seen lately, newest first. */
+/** Lists the runners that were last seen, newest first. */
 export async function listHeartbeats(db: Queryable): Promise<Heartbeat[]> {
   return db.any(sql.type(Heartbeat)`SELECT pool_id, seen_at FROM worker_heartbeats ORDER BY seen_at DESC LIMIT 200`)
 }
 
-/** Worker processes that were seen within so many seconds. Each has two pools, one per runner. */
+/** Counts the worker processes that were seen within `within_seconds`. Each has two pools, one per runner. */
 export async function countLiveWorkers(db: Queryable, within_seconds: number): Promise<number> {
   const { workers } = await db.one(sql.type(z.object({ workers: z.int() }))`
     SELECT ceil(count(*) / 2.0)::integer AS workers FROM worker_heartbeats
@@ -30,8 +30,8 @@ export async function countLiveWorkers(db: Queryable, within_seconds: number): P
 }
 
 /**
- * Frees the jobs of pools that have not been seen for so long, and of pools that died before they were ever seen.
- * graphile-worker itself would keep them for 4 hours. Answers the pools that were freed.
+ * Unlocks the jobs of pools that were not seen for `after_seconds`, and of pools that died before they were ever seen.
+ * graphile-worker itself would keep them locked for 4 hours. Returns the pools that were unlocked.
  */
 export async function unlockDeadPools(db: Queryable, after_seconds: number): Promise<string[]> {
   const after = sql.fragment`make_interval(secs => ${after_seconds})`

@@ -1,7 +1,8 @@
 DROP FUNCTION IF EXISTS announce_received_emails(json);
 
--- Counts received email once it was read, and tells webhooks of it (contract 12.4): the account that it is for, and nobody of
--- reports. Each address that it was received for counts as one, as it does for quotas.
+-- Counts received emails once they are parsed, and announces them to the webhooks of their account (contract 12.4);
+-- reports are not announced. Each address that an email was received for counts as one, as for quotas.
+--
 -- given: a list of { account_id, id }.
 CREATE FUNCTION announce_received_emails(given json) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off

@@ -1,14 +1,14 @@
 DROP FUNCTION IF EXISTS apply_report(uuid, uuid, text, text, text, text, jsonb, uuid);
 
--- Writes what a report says of a delivery that was taken by its receiver: its state, event, suppression and the status of
--- its email. A delivery takes one such outcome; later reports change nothing. A delivery in doubt has arrived, as somebody
--- tells of it.
+-- Stores what a report says about a delivery that its receiver accepted: its state, event, suppression and the status
+-- of its email. Only the first such outcome of a delivery counts; later reports change nothing. A report shows that a
+-- delivery in doubt has arrived.
 --
 -- outcome       bounced: the recipient is the cause; always with a suppression
 --               failed: refused for another cause (class), as a refusal in the session would be
 --               complained
 -- suppression   id of the row; null for failed
--- Answers applied | settled | sending (its result is not written yet: to be tried again)
+-- Returns applied | settled | sending (its result is not stored yet: to be retried)
 CREATE FUNCTION apply_report(account uuid, delivery uuid, outcome text, reason text, reply text, class text, bounce jsonb,
   suppression uuid) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -49,7 +49,7 @@ BEGIN
     VALUES (account, suppression, lower(d.recipient), CASE outcome WHEN 'bounced' THEN 'bounce' ELSE 'complaint' END,
       coalesce(apply_report.reply, apply_report.reason), d.email_id,
       CASE WHEN apply_report.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END)
-    -- A complaint is stronger than all; else one that has expired, or does before this, gives way.
+    -- A complaint replaces any other entry; otherwise an entry that has expired, or expires earlier, is replaced.
     ON CONFLICT (account_id, address) DO UPDATE SET
       id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
       created_at = excluded.created_at, expires_at = excluded.expires_at

@@ -1,6 +1,6 @@
--- The lists of addresses of a received email, as far as they fit into so many bytes of JSON: a stranger may write
--- thousands. Those of the envelope come first, since they are on domains of the account. `total`: how many addresses the
--- lists have together; null when all of them fit.
+-- The address lists of a received email, cut to a maximum of bytes of JSON, since a stranger may send thousands of
+-- addresses. The envelope addresses come first, since they are on domains of the account. `total`: number of all
+-- addresses in the lists; null if none was cut.
 DROP TYPE IF EXISTS clipped_recipients CASCADE;
 CREATE TYPE clipped_recipients AS (
   received_for text[],
@@ -27,7 +27,7 @@ BEGIN
       nullif(count(*), count(*) FILTER (WHERE bytes <= max_bytes))
     )::clipped_recipients
     FROM (
-      -- One byte more for the comma.
+      -- One byte is for the comma.
       SELECT list, n, address, sum(octet_length(to_json(address)::text) + 1) OVER (ORDER BY list, n) AS bytes
       FROM (
         SELECT 1 AS list, * FROM unnest(lists.received_for) WITH ORDINALITY AS u(address, n)

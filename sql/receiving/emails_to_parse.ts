@@ -20,7 +20,7 @@ const EmailToParse = z.object({
 })
 export type EmailToParse = z.infer<typeof EmailToParse>
 
-/** Whether any of these was begun to be read, and is not read yet. */
+/** Returns true if parsing any of these emails was started but has not finished. */
 export async function haveBeenTried(db: Queryable, emails: ReceivedEmailId[]): Promise<boolean> {
   const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
     SELECT EXISTS (
@@ -32,7 +32,10 @@ export async function haveBeenTried(db: Queryable, emails: ReceivedEmailId[]): P
   return found
 }
 
-/** Counts the try, before it is made: what kills its process cannot say so. Null: deleted, or read already. */
+/**
+ * Counts the attempt before it starts, since a message that kills its process could not be counted afterwards. Returns
+ * null if the email was deleted or is parsed already.
+ */
 export async function claimEmailToParse(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
@@ -44,12 +47,12 @@ export async function claimEmailToParse(
   `)
 }
 
-/** The try failed, but not by what was to be read. */
+/** Resets the count after an attempt that failed for a reason outside the message. */
 export async function resetParseTries(db: Queryable, { account_id, id }: ReceivedEmailId): Promise<void> {
   await db.run(sql.unsafe`UPDATE received_emails SET parse_tries = 0 WHERE account_id = ${account_id} AND id = ${id}`)
 }
 
-/** What is read of a message: addresses as they are answered, the content for received_contents. */
+/** The parsed parts of a message: addresses as the API returns them, content for received_contents. */
 export type ParsedEmail = {
   from: string
   from_name: string | null
@@ -62,14 +65,14 @@ export type ParsedEmail = {
   headers: Record<string, string>
   html: string | null
   text: string | null
-  /** What was left out, in plain words. */
+  /** Description of what was left out. */
   parse_error: string | null
 }
 
-/** What was found out about a message; `spf` is the word of RFC 7208. */
+/** The verdicts about a message; `spf` is a result of RFC 7208. */
 export type Judgement = { spf: string; verdicts: Verdicts }
 
-/** Answers whether it was still to be read: of two who read it at the same moment, one writes. */
+/** Stores a parsed message. Returns false if it was parsed before: of two simultaneous calls only one writes. */
 export async function markParsed(
   tx: Tx,
   { account_id, id }: ReceivedEmailId,
@@ -92,10 +95,10 @@ export async function markParsed(
   return true
 }
 
-/** `judgement` is null when nobody was asked; `isListed`: whether it is anybody's post. */
+/** `judgement`: null if no service was asked. `isListed`: true if it belongs in the inbox. */
 export type Unreadable = { why: string; judgement: Judgement | null; isListed: boolean }
 
-/** Its raw message is kept, and all there is to see. Answers whether it was still to be read. */
+/** Marks an email as unreadable; only its raw message is kept. Returns false if it was parsed before. */
 export async function markUnreadable(
   tx: Tx,
   { account_id, id }: ReceivedEmailId,
@@ -111,8 +114,8 @@ export async function markUnreadable(
 }
 
 /**
- * What should have been read by now: its job got lost, failed too often, or still waits; a second job does no harm. It is
- * asked for again when this one too has had its time.
+ * Claims emails that should be parsed by now: their job was lost, failed too often, or still waits; a second job does
+ * no harm. They are claimed again if this job takes too long as well.
  */
 export async function claimUnparsedEmails(tx: Tx, limit: number): Promise<ReceivedEmailId[]> {
   return tx.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`

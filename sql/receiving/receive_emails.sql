@@ -1,8 +1,8 @@
-DROP FUNCTION IF EXISTS receive_emails; -- whatever it took before
+DROP FUNCTION IF EXISTS receive_emails; -- with any parameters
 DROP FUNCTION IF EXISTS quota_room(uuid);
 DROP TYPE IF EXISTS received CASCADE;
 
--- One message, for one of the accounts that it is for.
+-- A message for one of its accounts.
 CREATE TYPE received AS (
   "position" integer,
   account_id uuid,
@@ -15,15 +15,15 @@ CREATE TYPE received AS (
   size integer,
   has_message_id boolean,
   raw_blob_id uuid,
-  start integer -- where its content begins in `bytes`, counted from 1; null: it is in its blob already
+  start integer -- where its content begins in `bytes`, counted from 1; null: its blob is stored already
 );
 
--- Stores every message that is waiting, in one round trip and one commit: with what is short of them, and one job for all
--- (a hundred each). What was stored before, in 7 days for the same recipients, is not stored again: its sender did not
--- hear the answer. That is so of what has a Message-ID; two alarms of a device that writes none are two.
+-- Stores all waiting messages in one round trip and one commit, with their short contents and one job per hundred
+-- messages. A message stored in the last 7 days for the same recipients is not stored again: its sender did not get the
+-- response. That applies only to messages with a Message-ID; two alarms from a device that writes none are separate.
 --
--- given: a list of received, whose positions count from 0. bytes: the contents that are in no blob yet. short: as many of
--- them lie in the row of their blob. Statements go by index, as in accept_emails.sql.
+-- given: a list of received, whose positions count from 0. bytes: the contents without a blob. short: contents of at
+-- most this many bytes are stored in the row of their blob. Statements use indexes, as in accept_emails.sql.
 CREATE FUNCTION receive_emails(given json, bytes bytea, short integer) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -35,12 +35,12 @@ DECLARE
 BEGIN
   SELECT array_agg(r) INTO emails FROM json_populate_recordset(NULL::received, given) AS r;
 
-  -- 1. The usage of accounts that is limited is locked before anything else, as when emails are accepted.
+  -- 1. Limited usage of accounts is locked before anything else, as when emails are accepted.
   limited := lock_usage(ARRAY(SELECT r.account_id FROM unnest(emails) AS r));
 
-  -- 2. The bytes, sorted: two statements in different order would deadlock. From here on nobody else stores the same message
-  -- until this transaction ends: its blob is locked, one that was written before as well, even when it is left as it is
-  -- (blobs.ts says when, and what is short).
+  -- 2. The contents, sorted: two statements in different order would deadlock. From here on no other transaction stores
+  --   the same message until this one ends: its blob is locked, even if it was written earlier and stays unchanged
+  --   (blobs.ts says when, and what is short).
   INSERT INTO blobs (account_id, id, store, sha256, size, data)
   SELECT DISTINCT ON (r.account_id, r.sha256) r.account_id, r.raw_blob_id, 'postgres', r.sha256, r.size,
     CASE WHEN r.size <= short THEN substring(bytes FROM r.start FOR r.size) END
@@ -60,8 +60,8 @@ BEGIN
     ) l;
   END IF;
 
-  -- 3. What is new, of what was stored before and of what came twice just now. By the hash alone (OFFSET 0): a plan that is
-  -- made while there is little mail takes the index of the account as well, and reads all of its mail for it later.
+  -- 3. Find new messages, compared with stored ones and with each other. Only by the hash (OFFSET 0): a plan made while
+  --   there is little mail also uses the index of the account, and later reads all of its mail.
   SELECT coalesce(array_agg(n.position), '{}') INTO fresh FROM (
     SELECT DISTINCT ON (r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1), lone) r.position
     FROM unnest(emails) AS r CROSS JOIN LATERAL (SELECT CASE WHEN NOT r.has_message_id THEN r.position END AS lone) l
@@ -74,7 +74,7 @@ BEGIN
     ORDER BY r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1), lone, r.position
   ) n;
 
-  -- 4. A domain may have gone since its recipient was accepted: the message has not.
+  -- 4. The domain may have been deleted since the recipient was accepted; the message is stored anyway.
   INSERT INTO received_emails (account_id, id, domain_id, mail_from, received_for, client, sha256, size, raw_blob_id)
   SELECT r.account_id, r.id, o.id, r.mail_from, r.received_for, r.client, r.sha256, r.size, b.id
   FROM unnest(emails) AS r
@@ -82,7 +82,7 @@ BEGIN
   LEFT JOIN domains o ON o.account_id = r.account_id AND o.id = r.domain_id
   WHERE r.position = ANY (fresh);
 
-  -- 5. What was accepted counts, even beyond the quota: whoever is over it is refused at the next recipient.
+  -- 5. Accepted messages count even beyond the quota: the next recipient is then refused.
   IF limited <> '{}' THEN
     PERFORM debit_usage(ARRAY(
       SELECT ROW(q.position, q.account_id, NULL, q.quota_debit,
@@ -109,7 +109,7 @@ BEGIN
 END
 $$;
 
--- How many emails the account may still send or receive, now; null is any number.
+-- Returns how many emails the account may still send or receive now; null: no limit.
 CREATE FUNCTION quota_room(account uuid) RETURNS bigint
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

@@ -5,7 +5,7 @@ import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
-/** A file, as its email and the list of its files show it. It has an address to be downloaded from while it is kept. */
+/** A file as its email and the list of its files show it. It has a download URL while it is stored. */
 export const ReceivedAttachment = z
   .object({
     object: z.literal('attachment'),
@@ -23,7 +23,7 @@ export const ReceivedAttachment = z
 
 export type ReceivedAttachment = z.infer<typeof ReceivedAttachment>
 
-/** Of an attachment `a`. `base_url`: of the server; the relative alias goes without it. */
+/** Returns the JSON of an attachment `a`. `base_url`: of the server; `url` goes without it. */
 function attachmentObject(base_url: string): FragmentSqlToken {
   const path = sql.fragment`'/api/emails/receiving/' || a.received_email_id || '/attachments/' || a.id`
   return sql.fragment`
@@ -35,7 +35,7 @@ function attachmentObject(base_url: string): FragmentSqlToken {
   `
 }
 
-/** Those of an email `r`, in their order there, the first so many; null without any. */
+/** Returns the attachments of an email `r` in order, at most `limit`; null if there are none. */
 export function attachmentsOf(base_url: string, limit?: number): FragmentSqlToken {
   return sql.fragment`
     (
@@ -47,14 +47,16 @@ export function attachmentsOf(base_url: string, limit?: number): FragmentSqlToke
   `
 }
 
-/** How many an email `r` has; null without any. */
+/** Number of attachments of an email `r`; null if there are none. */
 export const attachmentsCount = sql.fragment`
   nullif((
     SELECT count(*) FROM received_attachments a WHERE a.account_id = r.account_id AND a.received_email_id = r.id
   ), 0)
 `
 
-/** In the order of their ids, which is the one that they were read in: not the newest first, they came together. */
+/**
+ * Lists attachments in the order of their ids, which is that of the message; not newest first, since all came together.
+ */
 export async function listReceivedAttachments(
   db: Queryable,
   { account_id, id }: ReceivedEmailId,
@@ -78,7 +80,7 @@ export async function listReceivedAttachments(
 
 const StoredFile = z.object({ filename: z.string(), content_type: z.string(), blob_id: z.string(), size: z.int() })
 
-/** What a file is and where it lies; null too when it is not kept. */
+/** Finds a file with its type and blob; null also if it is no longer stored. */
 export async function findReceivedAttachment(
   db: Queryable,
   email: ReceivedEmailId,

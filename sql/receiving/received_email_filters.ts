@@ -2,25 +2,25 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** What a received email must be to be listed (contract 4.1). All that is given applies. */
+/** Filters of received emails (contract 4.1). All given filters apply. */
 export type ReceivedEmailFilters = {
-  /** That it was for, by its envelope. */
+  /** A domain in its envelope. */
   domain?: { name: string } | { id: string } | undefined
-  /** Addresses in lower case; `to`: of its To, its Cc or its envelope. */
+  /** Addresses in lower case; `to`: in its To, its Cc or its envelope. */
   from?: string | undefined
   to?: string | undefined
-  /** Text within its subject, its sender, or an address that it was for; a line. */
+  /** Text in its subject, its sender or an address that it was for; one line. */
   q?: string | undefined
   read?: boolean | undefined
   category?: 'interested' | 'neutral' | 'not_interested' | 'none' | undefined
-  /** To whose emails it replies. */
+  /** The campaign to whose emails it replies. */
   campaign_id?: string | undefined
 }
 
 const NamedDomain = z.object({ id: z.string(), name: z.string() })
 type NamedDomain = z.infer<typeof NamedDomain>
 
-/** Undefined when none is asked for, null when there is no such domain. */
+/** Returns undefined if no domain is given, and null if it does not exist. */
 export async function findFilterDomain(
   db: Queryable,
   account_id: string,
@@ -34,14 +34,14 @@ export async function findFilterDomain(
 }
 
 /**
- * No index has the text of emails: `q` looks at so many of those that the other filters let through, the newest of them
- * or those that follow the cursor.
+ * No index covers the text of emails, so `q` looks at this many emails that match the other filters: the newest, or
+ * those after the cursor.
  */
 const MAX_LOOKED_AT = 50_000
 
 type Filters = Omit<ReceivedEmailFilters, 'domain'> & { domain: NamedDomain | undefined }
 
-/** A query of the ids of a page, in its order: found by an index before anything else of them is read. */
+/** Returns a query of the ids of a page, in order, which reads only indexes until the ids are found. */
 export function matchingIds(
   account_id: string,
   filters: Filters,
@@ -60,7 +60,7 @@ export function matchingIds(
     const emails = sql.fragment`SELECT r.id FROM received_emails r WHERE ${isMatch} AND ${where}`
     return sql.fragment`${addresses.reduce((ids, address) => forAddress(ids, address), emails)} ORDER BY ${order} LIMIT ${most}`
   }
-  // Postgres begins with whichever list it thinks to be shorter: all come in the order of the page.
+  // Postgres starts with the list that it expects to be shorter; all are in the order of the page.
   const forAddress = (ids: FragmentSqlToken, address: string) => sql.fragment`
     SELECT e.id FROM (${ids}) e JOIN (
       SELECT a.id FROM (
@@ -85,7 +85,10 @@ export function matchingIds(
   `
 }
 
-/** One email may be for several domains of its account; `domain_id` is the first of them, the others are in its envelope. */
+/**
+ * Returns a condition for emails whose first domain is another: an email may be for several domains of its account;
+ * `domain_id` is the first, the others are in its envelope.
+ */
 function isAlsoFor({ id, name }: NamedDomain): FragmentSqlToken {
   return sql.fragment`
     r.domain_id IS DISTINCT FROM ${id}

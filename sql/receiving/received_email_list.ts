@@ -6,7 +6,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 import { attachmentsCount, attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
 import { findFilterDomain, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
 
-/** A list shows so many attachments of an email, so many bytes of its addresses, and so many characters of its subject. */
+/** Most attachments, most bytes of addresses and most characters of the subject of an email in a list. */
 const LISTED_ATTACHMENTS = 20
 const LISTED_ADDRESSES = 16 * 1024
 const LISTED_SUBJECT = 1_000
@@ -14,8 +14,9 @@ const LISTED_SUBJECT = 1_000
 const Addresses = z.array(z.string())
 
 /**
- * As it is listed: the specification's received_email without html, text and headers. `attachments` are the first 20 of
- * `attachments_count`. `recipients_count` is there when addresses are left out: how many all its lists have together.
+ * A received email in lists: received_email of the specification without html, text and headers. `attachments`: the
+ * first 20 of `attachments_count`. `recipients_count`: only if addresses are left out, the number of addresses in all
+ * its lists.
  */
 export const ListedReceivedEmail = z
   .object({
@@ -66,7 +67,7 @@ export const ReceivedEmail = ListedReceivedEmail.omit({ recipients_count: true }
   .meta({ id: 'ReceivedEmail' })
 export type ReceivedEmail = z.infer<typeof ReceivedEmail>
 
-/** The columns of `received_emails r` without its lists of addresses and its attachments. */
+/** Returns the columns of `received_emails r` except its address lists and its attachments. */
 function columns(base_url: string) {
   const path = sql.fragment`'/api/emails/receiving/' || r.id`
   return sql.fragment`
@@ -79,13 +80,13 @@ function columns(base_url: string) {
   `
 }
 
-/** The lists of addresses of `r`, or those that were clipped. */
+/** Returns the address lists of `r`, or the clipped ones. */
 const addressesOf = (lists: FragmentSqlToken) => sql.fragment`
   ${lists}."to", nullif(${lists}.cc, '{}') AS cc, nullif(${lists}.bcc, '{}') AS bcc,
   nullif(${lists}.reply_to, '{}') AS reply_to, nullif(${lists}.received_for, '{}') AS received_for
 `
 
-/** Newest first. What is not read yet is not shown. */
+/** Lists parsed emails, newest first. */
 export async function listReceivedEmails(
   db: Queryable,
   account_id: string,

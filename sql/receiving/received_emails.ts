@@ -3,8 +3,8 @@ import { SHORT_CONTENT } from '#sql/files/blobs.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /**
- * The client that brought a message: its address, what it called itself, what DNS calls it, the TLS version it spoke, and by which
- * protocol (`ESMTPS` and so on, RFC 3848).
+ * The client that delivered a message: its address, its HELO name, its DNS name, its TLS version and the protocol
+ * (`ESMTPS` and so on, RFC 3848).
  */
 export type SmtpClient = {
   address: string
@@ -14,7 +14,7 @@ export type SmtpClient = {
   protocol?: string
 }
 
-/** A message, for one of the accounts that it is for. */
+/** A message for one of its accounts. */
 export type NewReceivedEmail = {
   account_id: string
   id: string
@@ -25,18 +25,18 @@ export type NewReceivedEmail = {
   /** Hex. */
   sha256: string
   size: number
-  /** Without one, nobody can tell a message that comes again from another that says the same. */
+  /** Without a Message-ID, a repeated message cannot be distinguished from another one with the same content. */
   has_message_id: boolean
   raw_blob_id: string
-  /** Null: they are in the blob already. */
+  /** The content; null if the blob is stored already. */
   bytes: Buffer | null
 }
 
 export type ReceivedEmailId = { account_id: string; id: string }
 
 /**
- * One round trip and one commit for all that are new (receive_emails.sql). The bytes go as one binary parameter: as base64 in
- * JSON they would be a third more, and be read four times.
+ * Stores new messages in one round trip and one commit (receive_emails.sql). The bytes are one binary parameter: as
+ * base64 in JSON they would be a third longer and be read four times.
  */
 export async function insertReceivedEmails(db: Queryable, emails: NewReceivedEmail[]): Promise<void> {
   const contents: Buffer[] = []
@@ -54,7 +54,7 @@ export async function insertReceivedEmails(db: Queryable, emails: NewReceivedEma
   `)
 }
 
-/** Which of these are stored: asked after a commit whose answer was lost. */
+/** Returns those of these emails that are stored; used after a commit whose response was lost. */
 export async function listStoredReceivedEmails(db: Queryable, emails: ReceivedEmailId[]): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`
     SELECT r.id FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
@@ -63,7 +63,7 @@ export async function listStoredReceivedEmails(db: Queryable, emails: ReceivedEm
   return rows.map(row => row.id)
 }
 
-/** Forgets raw messages, as many as one statement should; what is not read yet keeps its own. Answers how many it were. */
+/** Forgets at most `limit` raw messages, except those of emails that are not parsed yet. Returns how many. */
 export async function forgetRawMessages(db: Queryable, older_than_days: number, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     UPDATE received_emails SET raw_blob_id = NULL
@@ -75,7 +75,7 @@ export async function forgetRawMessages(db: Queryable, older_than_days: number, 
   `)
 }
 
-/** Reports, whose work is done once they are read: they go when their raw message has gone. Answers how many it were. */
+/** Deletes reports whose raw message is gone; they have no use once they are parsed. Returns how many. */
 export async function deleteReports(db: Queryable, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM received_emails
@@ -101,7 +101,7 @@ const Raw = z.object({
 })
 export type Raw = z.infer<typeof Raw>
 
-/** Where its raw message lies, while that is kept, and how it came. */
+/** Returns the blob of the raw message, while it is stored, and how the message arrived. */
 export async function findRaw(db: Queryable, account_id: string, id: string): Promise<Raw | null> {
   return db.maybeOne(sql.type(Raw)`
     SELECT raw_blob_id, size, mail_from, client, created_at AS received_at FROM received_emails
@@ -109,7 +109,7 @@ export async function findRaw(db: Queryable, account_id: string, id: string): Pr
   `)
 }
 
-/** Returns whether the account has this received email and lists show it. */
+/** Returns true if the account has this received email and lists show it. */
 export async function isReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
   const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
     SELECT EXISTS (
@@ -119,7 +119,7 @@ export async function isReceivedEmail(db: Queryable, account_id: string, id: str
   return found
 }
 
-/** Answers when it first was. Null: there is none. */
+/** Marks an email as read; returns when it was first read, or null if it does not exist. */
 export async function markRead(db: Queryable, account_id: string, id: string): Promise<Date | null> {
   const row = await db.maybeOne(sql.type(z.object({ read_at: z.date() }))`
     UPDATE received_emails SET read_at = coalesce(read_at, now())
@@ -128,7 +128,10 @@ export async function markRead(db: Queryable, account_id: string, id: string): P
   return row?.read_at ?? null
 }
 
-/** With all that was read of it; its files are purged when nothing else has them. Answers whether there was one. */
+/**
+ * Deletes an email with its parsed content; its files are purged unless something else uses them. Returns false if it
+ * does not exist.
+ */
 export async function deleteReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
   const count = await db.run(sql.unsafe`
     DELETE FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'

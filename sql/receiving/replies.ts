@@ -5,16 +5,21 @@ import type { ReceivedEmailId } from './received_emails.ts'
 
 const Sent = z.object({ id: z.string() })
 
-/** A message id that a reply names, without angle brackets; `id` is the email's that is in one of ours. */
+/**
+ * A message id that a reply names, without angle brackets. `id`: the id of the email, if the message id is one of ours.
+ */
 export type NamedMessage = { message_id: string; id: string | null }
 
-/** A client may give one id to each message of a mailing to a million recipients. */
+/**
+ * Most emails looked at per message id: a client may give the same id to every message of a mailing to a million
+ * recipients.
+ */
 const MAX_OF_ONE_ID = 1_000
 
 /**
- * The sent email that the first of these names, nearest first. Several emails may have a message id that their client
- * gave them: the one that went to `from`, who replies, comes first, then the newest. Looks at the newest MAX_OF_ONE_ID of
- * them.
+ * Returns the sent email that the first matching id names, nearest first. Several emails may have a message id that
+ * their client chose: those sent to `from`, who replies, come first, then the newest. Looks at the newest MAX_OF_ONE_ID
+ * of them.
  */
 export async function findRepliedEmail(
   db: Queryable,
@@ -47,7 +52,7 @@ export async function findRepliedEmail(
 
 export type Reply = { email_id: string; category: Category | null }
 
-/** Links a reply to what it answers, which tells of it; an email that is gone since is told nothing. */
+/** Links a reply to the email that it answers, and reports this; does nothing if that email no longer exists. */
 export async function insertReply(tx: Tx, { account_id, id }: ReceivedEmailId, reply: Reply): Promise<void> {
   const { email_id, category } = reply
   const count = await tx.run(sql.unsafe`
@@ -66,7 +71,7 @@ export async function insertReply(tx: Tx, { account_id, id }: ReceivedEmailId, r
   await tx.run(sql.unsafe`SELECT tell_reply(${account_id}, ${email_id}, ${id})`)
 }
 
-/** Nobody's post: it is kept, and not listed. */
+/** Marks an email as a report: it is stored but not listed. */
 export async function markReport(tx: Tx, { account_id, id }: ReceivedEmailId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE received_emails SET kind = 'report' WHERE account_id = ${account_id} AND id = ${id}

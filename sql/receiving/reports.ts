@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** A delivery that an address of ours names; `sender` is the From field of its email. */
+/** A delivery that one of our addresses names; `sender` is the From field of its email. */
 export const ReportedDelivery = z.object({
   account_id: z.string(),
   id: z.string(),
@@ -14,7 +14,9 @@ export const ReportedDelivery = z.object({
 })
 export type ReportedDelivery = z.infer<typeof ReportedDelivery>
 
-/** By an id that we have signed, which says nothing of the account: each is looked into by its key. */
+/**
+ * Finds a delivery by an id that we have signed. The id does not name the account, so each account is looked up by key.
+ */
 export async function findReportedDelivery(db: Queryable, id: string): Promise<ReportedDelivery | null> {
   return db.maybeOne(sql.type(ReportedDelivery)`
     SELECT d.account_id, d.id, d.email_id, d.recipient, e.sender, o.id AS domain_id, e.topic_id
@@ -27,7 +29,7 @@ export async function findReportedDelivery(db: Queryable, id: string): Promise<R
   `)
 }
 
-/** The outcome that a report tells of a delivery (sql/receiving/apply_report.sql). */
+/** The outcome that a report gives for a delivery (sql/receiving/apply_report.sql). */
 export type ReportedOutcome = {
   account_id: string
   delivery_id: string
@@ -42,7 +44,10 @@ export type ReportedOutcome = {
 
 const Applied = z.object({ applied: z.enum(['applied', 'settled', 'sending']) })
 
-/** `settled`: it had such an outcome already; `sending`: there is none yet, it is to be tried again. */
+/**
+ * Applies a reported outcome. `settled`: the delivery has such an outcome already; `sending`: it has no result yet, so
+ * the report must be retried.
+ */
 export async function applyReportedOutcome(
   tx: Tx,
   report: ReportedOutcome,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { ReceivedEmailId } from './received_emails.ts'
 
-/** Notes why a received report changed nothing. */
+/** Records why a received report had no effect. */
 export async function insertUnappliedReport(
   tx: Tx,
   { account_id, id }: ReceivedEmailId,
@@ -14,7 +14,7 @@ export async function insertUnappliedReport(
   `)
 }
 
-/** Those of the last days, up to `limit`. */
+/** Counts such reports of the last `days` days, up to `limit`. */
 export async function countUnappliedReports(db: Queryable, days: number, limit: number): Promise<number> {
   const { count } = await db.one(sql.type(z.object({ count: z.int() }))`
     SELECT count(*)::int AS count FROM (
@@ -33,7 +33,7 @@ const Listed = z.object({
   reason: z.string(),
 })
 
-/** For the operator: of every account, newest first. */
+/** Lists such reports of all accounts for the operator, newest first. */
 export async function listUnappliedReports(db: Queryable, limit: number): Promise<z.infer<typeof Listed>[]> {
   return db.any(sql.type(Listed)`
     SELECT u.received_email_id AS id, u.created_at, a.name AS account, r.mail_from, r.subject, u.reason
@@ -46,7 +46,7 @@ export async function listUnappliedReports(db: Queryable, limit: number): Promis
 
 const Raw = z.object({ account_id: z.string(), raw_blob_id: z.string().nullable() })
 
-/** Where the raw message of such a report is; null: there is no such report. */
+/** Returns the blob of the raw message of such a report; null if there is no such report. */
 export async function findUnappliedReport(db: Queryable, id: string): Promise<z.infer<typeof Raw> | null> {
   return db.maybeOne(sql.type(Raw)`
     SELECT r.account_id, r.raw_blob_id

@@ -4,7 +4,7 @@ import type { LogFilter } from '#lib/request_log/log_filter.ts'
 import { type Page, type Position, readPage, seconds } from '#sql/page.ts'
 import { type Pool, type Queryable, sql } from '#sql/pool.ts'
 
-/** A request to be stored. Its bodies are JSON already. */
+/** A request to store. Its bodies are JSON text. */
 export type NewLog = {
   account_id: string
   created_at: string
@@ -17,8 +17,8 @@ export type NewLog = {
 }
 
 /**
- * Stores requests. Waits for no disk: what Postgres itself forgets when it crashes, of less than a second, is worth no
- * other caller's time.
+ * Stores requests without waiting for the disk: a crash of Postgres may lose less than a second of them, which is not
+ * worth delaying other callers.
  */
 export async function insertLogs(pool: Pool, logs: NewLog[]): Promise<void> {
   const column = (name: keyof NewLog, type: string) => {
@@ -53,7 +53,7 @@ const listed = {
 export const ListedLog = z.object(listed).meta({ id: 'ListedLog' })
 export type ListedLog = z.infer<typeof ListedLog>
 
-/** A request as GET /logs/:id shows it. A body is null when there was none, or none in JSON. */
+/** A request as GET /logs/:id shows it. A body is null if there was none or it was not JSON. */
 export const LogRecord = z
   .object({ ...listed, request_body: z.unknown().describe(BODY), response_body: z.unknown().describe(BODY) })
   .meta({ id: 'Log' })
@@ -69,7 +69,7 @@ export async function listLogs(
   { method, status, endpoint, q, created_after, created_before }: LogFilter,
   position: Position,
 ): Promise<Page<ListedLog>> {
-  // A comparison with a filter that is not given is null, and holds.
+  // A comparison with a missing filter is null, which coalesce turns into true.
   return readPage(position, (where, order, limit) =>
     db.any(sql.type(ListedLog)`
       SELECT ${columns} FROM logs l
@@ -93,12 +93,12 @@ export async function findLog(db: Queryable, account_id: string, id: string): Pr
   `)
 }
 
-/** Rows of one statement: short enough for its time, and for whoever waits for the disk meanwhile. */
+/** Rows per statement; few enough for its timeout, and for others that wait for the disk meanwhile. */
 const MAX_DELETED = 10_000
 
 /**
- * Deletes what is older than so many days, in bounded statements. Reads each account from its first id on, as ids rise
- * with time: a row that was written late may stay an hour longer. Answers how many rows it were.
+ * Deletes requests older than `days`, in limited statements. Reads each account from its first id on, since ids rise
+ * with time: a row that was written late may stay an hour longer. Returns how many rows were deleted.
  */
 export async function deleteExpiredLogs(db: Queryable, days: number): Promise<number> {
   const end = sql.fragment`now() - make_interval(days => ${days})`

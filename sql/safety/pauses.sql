@@ -1,9 +1,9 @@
 DROP FUNCTION IF EXISTS park_deliveries(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS release_deliveries(integer);
 
--- Puts off, until they are released, those of these deliveries that are due and whose account, domain or campaign is paused,
--- or whose campaign was canceled, which are canceled after that: no claim is to read them over and over. Answers which; what
--- another worker has locked is left to it.
+-- Postpones, until they are released, those of these due deliveries whose account, domain or campaign is paused, or
+-- whose campaign was canceled (they are canceled later), so that claims do not read them over and over. Returns their
+-- ids; skips rows that another worker has locked.
 CREATE FUNCTION park_deliveries(accounts uuid[], ids uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -35,7 +35,7 @@ BEGIN
 END
 $$;
 
--- Makes due again what was put off for a pause that is over, up to so many. Answers how many.
+-- Makes at most max_count deliveries due again whose pause is over. Returns how many.
 CREATE FUNCTION release_deliveries(max_count integer) RETURNS integer
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$

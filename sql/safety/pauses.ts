@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { addJob } from '#sql/jobs.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** What is paused: an account as a whole, or one of its domains. */
+/** A paused party: a whole account, or one of its domains. */
 export type Party = { account_id: string; domain_id: string | null }
 
-/** `paused_by`: what was found to be wrong with it, or the operator, who needs no cause. */
+/** `paused_by`: the cause, or the operator, who needs no cause. */
 export type Pause = { paused_by: 'operator' | 'bounces' | 'complaints'; reason: string | null }
 
-/** Nothing of it is accepted or claimed any more. Answers whether that is new. */
+/** Pauses a party: no mail of it is accepted or claimed. Returns true if it was not paused before. */
 export async function pauseParty(db: Queryable, party: Party, { paused_by, reason }: Pause): Promise<boolean> {
   const { table, where } = rowOf(party)
   const { is_new } = await db.one(sql.type(z.object({ is_new: z.boolean() }))`
@@ -18,7 +18,7 @@ export async function pauseParty(db: Queryable, party: Party, { paused_by, reaso
   return is_new
 }
 
-/** With the job that makes due what waits for it. What it sent before is not held against it again. */
+/** Resumes a party, and adds the job that makes its waiting mail due. Earlier mail does not count against it again. */
 export async function resumeParty(tx: Tx, party: Party): Promise<void> {
   const { table, where } = rowOf(party)
   await tx.run(sql.unsafe`
@@ -42,7 +42,7 @@ const PausedParty = z.object({
 })
 export type PausedParty = z.infer<typeof PausedParty>
 
-/** For the operator: of every account, the latest first. */
+/** Lists the pauses of all accounts for the operator, latest first. */
 export async function listPaused(db: Queryable, limit: number): Promise<PausedParty[]> {
   return db.any(sql.type(PausedParty)`
     SELECT name AS account, NULL AS domain, paused_at, paused_by, pause_reason FROM accounts WHERE paused_at IS NOT NULL
@@ -53,7 +53,7 @@ export async function listPaused(db: Queryable, limit: number): Promise<PausedPa
   `)
 }
 
-/** The pauses of an account and of its domains. */
+/** Lists the pauses of an account and its domains. */
 export async function listPausesOf(db: Queryable, account_id: string): Promise<PausedParty[]> {
   return db.any(sql.type(PausedParty)`
     SELECT name AS account, NULL AS domain, paused_at, paused_by, pause_reason FROM accounts
@@ -65,7 +65,7 @@ export async function listPausesOf(db: Queryable, account_id: string): Promise<P
   `)
 }
 
-/** Makes due what waits for a pause that is over. Answers how many; fewer than `limit`: nothing is left. */
+/** Makes mail due whose pause is over. Returns how many; fewer than `limit` if none is left. */
 export async function releaseDeliveries(db: Queryable, limit: number): Promise<number> {
   const { released } = await db.one(sql.type(z.object({ released: z.int() }))`
     SELECT release_deliveries(${limit}) AS released

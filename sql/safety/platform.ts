@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** What holds for the whole installation. `is_transport_unusable`: a worker saw the fault within the last minute. */
+/** State of the whole installation. `is_transport_unusable`: a worker saw the fault within the last minute. */
 export const Platform = z.object({
   paused_at: z.date().nullable(),
   pause_reason: z.string().nullable(),
@@ -19,7 +19,7 @@ export async function findPlatform(db: Queryable): Promise<Platform> {
   `)
 }
 
-/** Nothing is accepted and nothing claimed until it is resumed. */
+/** Pauses the installation: no mail is accepted or claimed until it is resumed. */
 export async function pausePlatform(db: Queryable, reason: string | null): Promise<void> {
   await db.run(sql.unsafe`UPDATE platform SET paused_at = coalesce(paused_at, now()), pause_reason = ${reason}`)
 }
@@ -30,12 +30,12 @@ export async function resumePlatform(db: Queryable): Promise<void> {
   `)
 }
 
-/** Recipients that a domain may have on the day it was verified, twice as many each day after; 0 is no limit. */
+/** Sets how many recipients a domain may have on the day it was verified, which doubles each day; 0: no limit. */
 export async function setWarmUp(db: Queryable, per_day: number): Promise<void> {
   await db.run(sql.unsafe`UPDATE platform SET warm_up_per_day = ${per_day}`)
 }
 
-/** Why the transport cannot work, seen now; null: it works. */
+/** Stores why the transport cannot work now; null: it works. */
 export async function setTransportFault(db: Queryable, fault: string | null): Promise<void> {
   await db.run(sql.unsafe`
     UPDATE platform SET transport_fault = ${fault}, transport_fault_at = CASE WHEN ${fault}::text IS NOT NULL THEN now() END
@@ -43,7 +43,7 @@ export async function setTransportFault(db: Queryable, fault: string | null): Pr
   `)
 }
 
-/** Why mail of a domain cannot leave, seen now of one of its deliveries: nothing more is accepted of it for a minute. */
+/** Records that mail of the domain of a delivery cannot be sent now: no more mail is accepted from it for a minute. */
 export async function markTransportFault(db: Queryable, account_id: string, delivery_id: string): Promise<void> {
   await db.run(sql.unsafe`
     UPDATE domains o SET transport_fault_at = now()

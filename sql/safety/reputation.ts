@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** Accounts that are not paused and have mail with an id from this one on. */
+/** Lists accounts that are not paused and have mail with an id from this one on. */
 export async function listSendingAccounts(db: Queryable, from_id: string): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`
     SELECT a.id FROM accounts a
@@ -11,9 +11,9 @@ export async function listSendingAccounts(db: Queryable, from_id: string): Promi
 }
 
 /**
- * How the mail to a domain's recipients ended. `settled`: taken by their receiver, or bounced. `bounced`: the recipient is the
- * cause, or a report came later that the receiver refuses our mail for its policy or content. Without a name, the domain
- * is deleted.
+ * Results of mail from a domain. `settled`: accepted by its receiver, or bounced. `bounced`: the recipient is the
+ * cause, or a later report says that the receiver refuses our mail for its policy or content. A domain without a name
+ * was deleted.
  */
 export const Outcomes = z.object({
   domain_id: z.string(),
@@ -27,9 +27,9 @@ export type Outcomes = z.infer<typeof Outcomes>
 type Sample = { account_id: string; from_id: string; limit: number; simulator_domain: string }
 
 /**
- * By domain, of the newest emails of an account. What was sent before its last resume is left out, and what is paused
- * already: neither is to stop anything once more. The simulator's outcomes are none. What was sent from a domain that is
- * deleted counts, or nobody would keep one that is about to be paused.
+ * Counts results of the newest emails of an account, by domain. Leaves out mail sent before the last resume, and paused
+ * domains, since neither should cause another pause. Results of the simulator do not count. Mail from deleted domains
+ * counts: otherwise owners would delete a domain that is about to be paused.
  */
 export async function countOutcomes(db: Queryable, sample: Sample): Promise<Outcomes[]> {
   const { account_id, from_id, limit, simulator_domain } = sample

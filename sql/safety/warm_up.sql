@@ -3,13 +3,13 @@ DROP FUNCTION IF EXISTS find_warm_up(uuid, uuid);
 DROP FUNCTION IF EXISTS refund_warm_up(uuid, uuid, integer, timestamptz);
 DROP TYPE IF EXISTS warm_up CASCADE;
 
--- A domain that was just verified is unknown to receivers: what it sends on its first day is limited, and doubles each
--- day for 14 days. A day is 24 hours since it was verified.
+-- A newly verified domain is unknown to receivers: its mail of the first day is limited, and the limit doubles each day
+-- for 14 days. A day is 24 hours, counted from its verification.
 CREATE TYPE warm_up AS (
-  since timestamptz, -- when its present day began
-  day integer,       -- of 0 to 13
-  per_day integer,   -- of the first day
-  room bigint        -- what is left of the present day
+  since timestamptz, -- when its current day began
+  day integer,       -- 0 to 13
+  per_day integer,   -- limit of the first day
+  room bigint        -- emails left for the current day
 );
 
 CREATE FUNCTION has_warm_up(account uuid) RETURNS boolean
@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 
--- Null when the domain has none. The usage of its account is locked.
+-- Returns null if the domain has no warm-up. The usage of its account must be locked.
 CREATE FUNCTION find_warm_up(account uuid, domain uuid) RETURNS warm_up
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -40,7 +40,7 @@ BEGIN
 END
 $$;
 
--- Seconds until the first day that has room for so many.
+-- Returns the seconds until the first day with room for this many emails.
 CREATE FUNCTION warm_up_wait(warm_up warm_up, emails integer) RETURNS integer
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -52,11 +52,11 @@ BEGIN
 END
 $$;
 
--- Gives back what emails took of their domain's warm-up at that moment. The usage of its account is locked.
+-- Refunds emails to the warm-up of their domain at that moment. The usage of its account must be locked.
 CREATE FUNCTION refund_warm_up(account uuid, domain uuid, emails_back integer, debited_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  -- It may have been turned on since they were accepted, and not have counted all of them.
+  -- The warm-up may have been turned on after they were accepted, and so not have counted all of them.
   UPDATE warm_up_usage SET emails = greatest(emails - emails_back, 0)
   WHERE account_id = account AND domain_id = domain AND since <= debited_at AND since > debited_at - interval '24 hours';
 END

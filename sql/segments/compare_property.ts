@@ -12,8 +12,8 @@ const OPERATORS = {
 }
 
 /**
- * A condition on `contacts c`, or null if the property does not exist. `exists` looks at own values, every other operator at
- * the value that GET shows: the contact's own, else the fallback.
+ * Returns a condition on `contacts c`, or null if the property does not exist. `exists` looks at own values; all other
+ * operators at the value that GET shows: the contact's own, else the fallback.
  */
 export function compareProperty(condition: PropertyCondition, { properties }: Terms): FragmentSqlToken | null {
   const property = properties.get(condition.field.slice('properties.'.length))
@@ -24,7 +24,7 @@ export function compareProperty(condition: PropertyCondition, { properties }: Te
     case 'exists':
       return hasOwn
     case 'eq': {
-      // By containment, which the index of values can find.
+      // By containment, which the index of values supports.
       const isOwn = sql.fragment`c.properties @> ${JSON.stringify({ [stored_as]: condition.value })}::jsonb`
       return condition.value === fallback ? sql.fragment`(${isOwn} OR NOT ${hasOwn})` : isOwn
     }
@@ -34,7 +34,8 @@ export function compareProperty(condition: PropertyCondition, { properties }: Te
       return containsText(shown, condition.value)
     }
     default: {
-      // As JSON: the text of another account's property of this name may be no number, and would make a cast fail.
+      // As JSON: another account's property of this name may have a text that is no number, which would make a cast
+      // fail.
       const own = sql.fragment`c.properties -> ${stored_as}::text`
       const shown = fallback === null ? own : sql.fragment`coalesce(${own}, ${JSON.stringify(fallback)}::jsonb)`
       return sql.fragment`${shown} ${OPERATORS[condition.operator]} ${JSON.stringify(condition.value)}::jsonb`

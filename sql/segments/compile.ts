@@ -17,8 +17,8 @@ import type { Terms } from './terms.ts'
 const nobody = sql.fragment`false`
 
 /**
- * A condition on `contacts c`: who is found by the filter and the rules of a segment. It does not look at members by hand,
- * whom `isMember` finds.
+ * Returns a condition on `contacts c`: the contact matches the filter and the rules of a segment. Excludes members by
+ * hand, for whom there is `isMember`.
  */
 export function isFound({ filter, rules }: Criteria, terms: Terms, how: Look): FragmentSqlToken {
   if (filter.status === 'members_only') return nobody
@@ -27,7 +27,7 @@ export function isFound({ filter, rules }: Criteria, terms: Terms, how: Look): F
   return joined(rules ? [...all, compileRules(rules, compiled)] : all, sql.fragment` AND `, sql.fragment`true`)
 }
 
-/** A condition on `contacts c`: who was added to a segment by hand. */
+/** Returns a condition on `contacts c`: the contact was added to a segment by hand. */
 export function isMember(segment_id: string, how: Look): FragmentSqlToken {
   return sql.fragment`EXISTS (
     SELECT FROM segment_members m
@@ -37,8 +37,8 @@ export function isMember(segment_id: string, how: Look): FragmentSqlToken {
 type Compiled = { terms: Terms; how: Look }
 
 /**
- * A negation moves down to the conditions: what names something that was deleted finds nobody, negated or not. Anywhere else
- * null is false, so only a negated condition has to mind it.
+ * Compiles rules. A negation is moved down to the conditions, so that a condition on something deleted matches nobody,
+ * negated or not. Elsewhere null counts as false, so only a negated condition must handle it.
  */
 function compileRules(rules: Rules, compiled: Compiled, isNegated = false): FragmentSqlToken {
   if ('not' in rules) return compileRules(rules.not, compiled, !isNegated)
@@ -57,12 +57,12 @@ function joined(parts: FragmentSqlToken[], glue: FragmentSqlToken, none: Fragmen
   return parts.length === 0 ? none : sql.fragment`(${sql.join(parts, glue)})`
 }
 
-/** Null if it names something that was deleted. */
+/** Returns null if the condition names something that was deleted. */
 function compileCondition(condition: Condition, { terms, how }: Compiled): FragmentSqlToken | null {
   switch (condition.field) {
     case 'email': {
       const address = condition.value.toLowerCase()
-      // By LIKE, which the index of addresses can find.
+      // By LIKE, which the index of addresses supports.
       if (condition.operator === 'contains') return sql.fragment`c.email LIKE ${`%${escapeLike(address)}%`}`
       return sql.fragment`c.email = ${address}`
     }
@@ -84,7 +84,7 @@ function compileCondition(condition: Condition, { terms, how }: Compiled): Fragm
     case 'segment': {
       const segment = terms.segments.get(condition.value)
       if (!segment) return null
-      // Which names no segment itself.
+      // That segment names no other segment.
       const found = isFound(segment, { ...terms, segments: new Map() }, how)
       return sql.fragment`(${found} OR ${isMember(segment.id, how)})`
     }
@@ -95,7 +95,10 @@ function compileCondition(condition: Condition, { terms, how }: Compiled): Fragm
   }
 }
 
-/** Finds who gets mail about a topic: contacts that have not unsubscribed from everything, by their choice or the default. */
+/**
+ * Returns a condition: the contact gets mail of a topic, by choice or default, and has not unsubscribed from
+ * everything.
+ */
 function compileTopic(id: string, terms: Terms, how: Look): FragmentSqlToken | null {
   const topic = terms.topics.get(id)
   if (!topic) return null
@@ -110,7 +113,7 @@ function compileEngagement(event: EngagementEvent, scope: EngagementScope, { ter
   return 'campaign_id' in scope && !terms.campaigns.has(scope.campaign_id) ? null : engaged(event, scope, how)
 }
 
-/** Days of 24 hours, whatever the time zone of the session. */
+/** Returns the time some days of 24 hours ago, regardless of the time zone of the session. */
 function daysAgo(days: number): FragmentSqlToken {
   return sql.fragment`now() - make_interval(hours => ${days * 24})`
 }

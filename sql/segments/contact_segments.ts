@@ -6,7 +6,7 @@ import { LOOK } from './look.ts'
 
 const Hits = z.object({ hits: z.array(z.boolean()) })
 
-/** Tells for each segment, with the condition that its filter makes, whether a contact is in it. */
+/** Returns for each segment, given the condition compiled from its filter, if a contact is in it. */
 export async function isInSegments(
   db: Queryable,
   account_id: string,
@@ -23,7 +23,7 @@ export async function isInSegments(
   return found?.hits ?? []
 }
 
-/** Takes a contact that was added by hand out of a segment; returns how many there were: none or one. */
+/** Removes a contact that was added by hand from a segment; returns the number of removed rows (0 or 1). */
 export async function removeMember(
   tx: Tx,
   account_id: string,
@@ -36,7 +36,7 @@ export async function removeMember(
   `)
 }
 
-/** Keeps a segment from being deleted until the transaction ends; returns how many there were: none or one. */
+/** Locks a segment against deletion until the transaction ends; returns 1, or 0 if it does not exist. */
 export async function keepSegment(tx: Tx, account_id: string, segment_id: string): Promise<number> {
   return tx.run(sql.unsafe`
     SELECT FROM segments WHERE account_id = ${account_id} AND id = ${segment_id} FOR KEY SHARE

@@ -8,7 +8,10 @@ import { criteriaColumns } from './segments.ts'
 const Due = SegmentCriteria.extend({ domain_id: z.string(), updated_at_text: z.string() })
 export type DueCount = z.infer<typeof Due>
 
-/** A segment whose count is older than so many seconds; null if it is younger, or if the segment does not exist. */
+/**
+ * Returns a segment whose count is older than `max_age` seconds; null if it is younger, or if the segment does not
+ * exist.
+ */
 export async function findDueCount(
   db: Queryable,
   account_id: string,
@@ -22,7 +25,7 @@ export async function findDueCount(
   `)
 }
 
-/** False while another transaction counts the segment. */
+/** Locks the count of a segment; returns false while another transaction counts it. */
 export async function lockCount(tx: Tx, id: string): Promise<boolean> {
   const { is_locked } = await tx.one(sql.type(z.object({ is_locked: z.boolean() }))`
     SELECT pg_try_advisory_xact_lock(hashtextextended(${`segment count ${id}`}, 0)) AS is_locked
@@ -35,7 +38,7 @@ export type Counted = z.infer<typeof Counted>
 
 type Counting = { account_id: string; domain_id: string; id: string; isFound: (how: Look) => FragmentSqlToken }
 
-/** Counts the contacts of a segment in one snapshot: those that its conditions find, and the other members by hand. */
+/** Counts the contacts of a segment in one snapshot: those that its conditions match, and the other members by hand. */
 export async function countContacts(db: Queryable, { account_id, domain_id, id, isFound }: Counting): Promise<Counted> {
   const isThere = sql.fragment`c.account_id = ${account_id} AND c.domain_id = ${domain_id}`
   return db.one(sql.type(Counted)`
@@ -46,7 +49,7 @@ export async function countContacts(db: Queryable, { account_id, domain_id, id, 
   `)
 }
 
-/** The number of all contacts of a domain, which is kept (sql/contacts/count_contacts.sql). */
+/** Returns the number of all contacts of a domain from the maintained counts (sql/contacts/count_contacts.sql). */
 export async function countAllContacts(db: Queryable, account_id: string, domain_id: string): Promise<Counted> {
   return db.one(sql.type(Counted)`
     SELECT coalesce(sum(contacts), 0)::bigint AS contacts, statement_timestamp()::text AS counted_at_text
@@ -54,7 +57,7 @@ export async function countAllContacts(db: Queryable, account_id: string, domain
   `)
 }
 
-/** Stores a count, unless the segment was changed after it was read. */
+/** Stores a count, unless the segment was changed after its criteria were read. */
 export async function updateCount(
   tx: Tx,
   account_id: string,

@@ -4,8 +4,8 @@ import { sql } from '#sql/pool.ts'
 import type { Look } from './look.ts'
 
 /**
- * A condition on `contacts c`: what they did with campaigns. `not_opened` and `not_clicked` find only those who were sent one
- * (within the days, or so many).
+ * Returns a condition on `contacts c`: engagement with campaigns. `not_opened` and `not_clicked` match only contacts
+ * who were sent a campaign (within the given days, or that many).
  */
 export function engaged(event: EngagementEvent, scope: EngagementScope, how: Look): FragmentSqlToken {
   const isOpen = event.endsWith('opened')
@@ -29,7 +29,7 @@ export function engaged(event: EngagementEvent, scope: EngagementScope, how: Loo
   )
 }
 
-/** In any of its runs. */
+/** Returns the condition for one campaign, in any of its runs. */
 function withCampaign(
   campaign_id: string,
   { isOpen, isNot, how }: { isOpen: boolean; isNot: boolean; how: Look },

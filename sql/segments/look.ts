@@ -2,8 +2,8 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { sql } from '#sql/pool.ts'
 
 /**
- * The end of the subqueries of a condition. Of many contacts Postgres may read the whole subquery first and look them up in it;
- * for a few it would read far too much, which an OFFSET keeps it from.
+ * The end of the subqueries of a condition. For many contacts Postgres may read a whole subquery first and look them up
+ * in it; for a few that would read far too much, which OFFSET prevents.
  */
 export type Look = FragmentSqlToken
 

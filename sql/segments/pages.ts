@@ -4,7 +4,7 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { isMember } from './compile.ts'
 import { LOOK, type Look } from './look.ts'
 
-/** The contacts of a segment on its domain; `isFound` makes a condition on `contacts c`. */
+/** A search for the contacts of a segment on its domain. `isFound`: returns a condition on `contacts c`. */
 export type Searched = {
   account_id: string
   domain_id: string
@@ -14,14 +14,14 @@ export type Searched = {
   isAlso: FragmentSqlToken
 }
 
-/** Ids are read from the cursor on, exclusive, towards older or newer ones. */
+/** The direction in which ids are read: from the cursor, exclusive, towards older or newer ones. */
 export type Direction = { from: string | null; isAscending: boolean }
 
 const Walked = z.object({ ids: z.array(z.string()), last: z.string().nullable() })
 
 /**
- * Looks at the next `budget` contacts of the domain at most; returns the ids of those in the segment, and, if they are fewer
- * than `limit` and there are more contacts, the last id that it looked at.
+ * Looks at the next contacts of the domain, at most `budget`; returns the ids of those in the segment, and, if they are
+ * fewer than `limit` and there are more contacts, the last id that it looked at.
  */
 export async function walkContacts(
   db: Queryable,
@@ -33,7 +33,7 @@ export async function walkContacts(
     FROM contacts w WHERE w.account_id = ${account_id} AND w.domain_id = ${domain_id} AND ${isBeyond('w', direction)}
     ORDER BY w.id ${order(direction)}
   `
-  // In one statement, so that both look at the same contacts.
+  // One statement, so that both parts see the same contacts.
   return db.one(sql.type(Walked)`
     SELECT f.ids, CASE WHEN cardinality(f.ids) < ${limit} THEN (SELECT w.id ${next} OFFSET ${budget - 1} LIMIT 1) END AS last
     FROM (
@@ -47,7 +47,7 @@ export async function walkContacts(
 }
 
 /**
- * The next ids of a segment, found by whatever index finds its contacts. May take seconds; throws SQLSTATE 57014 after
+ * Returns the next ids of a segment, using any suitable index. May take seconds; throws SQLSTATE 57014 after
  * `timeout_ms`.
  */
 export async function searchContacts(
@@ -62,10 +62,10 @@ export async function searchContacts(
   const isThere = sql.fragment`
     c.account_id = ${account_id} AND c.domain_id = ${domain_id} AND ${isBeyond('c', direction)} AND ${isAlso}
   `
-  // In the order of ids, but by an expression that no index has: to walk along the index of ids for a few rare contacts would
-  // read them all, one by one. Unlike a materialized subquery, several processes can do it.
+  // Ordered by ids, but by an expression without an index: scanning the index of ids for a few rare contacts would read
+  // all of them one by one. Unlike a materialized subquery, this can run in parallel.
   const nearest = sql.fragment`ORDER BY c.id::text COLLATE "C" ${order(direction)} LIMIT ${limit}`
-  // Apart from each other, since by an OR neither would be found by its index.
+  // Two separate queries, since with OR neither part could use its index.
   const rows = await tx.any(sql.type(z.object({ id: z.string() }))`
     SELECT id FROM (
       (SELECT c.id FROM contacts c WHERE ${isThere} AND ${isFound(LOOK.atMany)} ${nearest})

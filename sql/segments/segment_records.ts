@@ -28,7 +28,7 @@ const Filter = z
   })
   .meta({ id: 'SegmentFilter' })
 
-/** Stored as they were checked (lib/segments/read_rules.ts). */
+/** Rules are stored in their checked form (lib/segments/read_rules.ts). */
 const StoredRules = z.custom<Rules>(value => typeof value === 'object' && value !== null).meta({ type: 'object' })
 
 const listed = {
@@ -59,7 +59,7 @@ export const Segment = z
   .meta({ id: 'Segment' })
 export type Segment = z.infer<typeof Segment>
 
-/** Conditions of a segment, beside its members by hand. */
+/** The conditions of a segment, without its members by hand. */
 export const SegmentCriteria = z.object({
   id: z.string(),
   name: z.string(),

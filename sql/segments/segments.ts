@@ -3,7 +3,7 @@ import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { ListedSegment, Segment, SegmentCriteria } from './segment_records.ts'
 
-/** General has an empty filter. */
+/** The stored filter with defaults, since General has an empty one. */
 const filter = sql.fragment`${JSON.stringify(NO_FILTER)}::jsonb || s.filter`
 const listedColumns = sql.fragment`
   'segment' AS object, s.id, s.domain_id AS audience_id, s.name, ${filter} AS filter, s.rules, s.created_at, s.updated_at
@@ -27,7 +27,7 @@ export async function listSegments(
   })
 }
 
-/** These segments, which are all of one page, in their order. */
+/** Lists these segments, all of one page, in the given order. */
 export async function listSegmentsById(db: Queryable, account_id: string, ids: string[]): Promise<ListedSegment[]> {
   return db.any(sql.type(ListedSegment)`
     SELECT ${listedColumns} FROM unnest(${sql.array(ids, 'uuid')}) WITH ORDINALITY AS g (id, n)
@@ -43,7 +43,7 @@ export async function findSegment(db: Queryable, account_id: string, id: string)
 
 export const criteriaColumns = sql.fragment`s.id, s.name, ${filter} AS filter, s.rules`
 
-/** The next segments of a domain in the direction of a page. */
+/** Lists the next segments of a domain in the direction of a page. */
 export async function listCriteria(
   db: Queryable,
   { account_id, domain_id }: { account_id: string; domain_id: string },
@@ -57,7 +57,7 @@ export async function listCriteria(
   `)
 }
 
-/** Until the transaction ends nobody else changes what segments of the account refer to, or deletes it. */
+/** Locks what the segments of the account refer to against changes and deletion until the transaction ends. */
 export async function lockSegments(tx: Tx, account_id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT pg_advisory_xact_lock(hashtextextended(${`segments ${account_id}`}, 0))`)
 }
@@ -72,7 +72,7 @@ export async function insertSegment(tx: Tx, row: SegmentRow): Promise<void> {
   `)
 }
 
-/** Its count is forgotten when other contacts may be in it. */
+/** Updates a segment; clears its count if its criteria change. */
 export async function updateSegment(tx: Tx, row: Omit<SegmentRow, 'domain_id'>): Promise<void> {
   const [given, rules] = [JSON.stringify(row.filter), JSON.stringify(row.rules)]
   const isSame = sql.fragment`${filter} = ${given}::jsonb AND s.rules IS NOT DISTINCT FROM nullif(${rules}::jsonb, 'null')`
@@ -84,12 +84,12 @@ export async function updateSegment(tx: Tx, row: Omit<SegmentRow, 'domain_id'>):
   `)
 }
 
-/** Nobody starts a campaign to it until the transaction ends. */
+/** Locks a segment: no campaign to it can start until the transaction ends. */
 export async function lockSegment(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT FROM segments WHERE account_id = ${account_id} AND id = ${id} FOR UPDATE`)
 }
 
-/** Its members by hand are removed by a job. */
+/** Deletes a segment; a job removes its members by hand. */
 export async function deleteSegment(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM segments WHERE account_id = ${account_id} AND id = ${id}`)
 }

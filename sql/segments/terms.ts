@@ -15,7 +15,10 @@ const Property = z.object({
 
 const Topic = z.object({ id: z.string(), default_subscription: Subscription })
 
-/** The rows that conditions name, as they are now. What is missing was deleted, or is another account's or domain's. */
+/**
+ * The rows that conditions name, in their current state. Missing ones were deleted, or belong to another account or
+ * domain.
+ */
 export type Terms = {
   properties: Map<string, z.infer<typeof Property>>
   topics: Map<string, z.infer<typeof Topic>>
@@ -25,7 +28,7 @@ export type Terms = {
 
 type Place = { account_id: string; domain_id: string }
 
-/** Loads what the conditions of segments of a domain name, and what those of the segments that they name do. */
+/** Loads the rows that the conditions of segments of a domain name, and those that the segments named by them name. */
 export async function loadTerms(db: Queryable, place: Place, criteria: Criteria[]): Promise<Terms> {
   const segments = await loadSegments(db, place, namedIn(criteria).segments)
   const named = namedIn([...criteria, ...segments])

@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 
 const Name = z.object({ name: z.string() })
 
-/** The name of a segment whose rules name another segment, or null. */
+/** Returns the name of a segment whose rules name another segment, or null. */
 export async function findSegmentNaming(db: Queryable, account_id: string, segment_id: string): Promise<string | null> {
   const found = await db.maybeOne(sql.type(Name)`
     SELECT name FROM segments WHERE account_id = ${account_id} AND jsonb_path_exists(rules,
@@ -13,7 +13,7 @@ export async function findSegmentNaming(db: Queryable, account_id: string, segme
   return found?.name ?? null
 }
 
-/** The name of a segment that looks at a contact property, or null. */
+/** Returns the name of a segment that uses a contact property, or null. */
 export async function findSegmentWithProperty(
   db: Queryable,
   account_id: string,

@@ -4,7 +4,7 @@ DROP FUNCTION IF EXISTS suppressed_data(uuid, text, boolean, text);
 DROP FUNCTION IF EXISTS suppressed_data(uuid, text, text);
 DROP FUNCTION IF EXISTS undetermined_bounce(text);
 
--- What happened to sent emails, as webhooks are told it (contract 12.4).
+-- Events of sent emails in the form of webhooks (contract 12.4).
 
 CREATE FUNCTION announce_emails(given email_event[]) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
@@ -27,8 +27,9 @@ BEGIN
 END
 $$;
 
--- After the emails' status was refreshed: one whose first 250 came with these is `sent`. A recipient in doubt waits for what
--- comes of it; a complaint may be the first that shows that it has arrived.
+-- Must be called after the status of the emails was refreshed: an email whose first 250 came with these changes is
+-- `sent`. A recipient in doubt gets no event until it is settled; a complaint may be the first sign that the email has
+-- arrived.
 CREATE FUNCTION announce_deliveries(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -37,7 +38,7 @@ BEGIN
   END IF;
 
   PERFORM announce_emails(ARRAY(
-    -- Which of these anybody listens to, `announce_emails` asks.
+    -- `announce_emails` filters these by subscription.
     SELECT ROW(account_id, email_id, type, recipients, more)::email_event FROM (
       SELECT e.account_id, e.id AS email_id, 'sent' AS type, NULL::text[] AS recipients, NULL::jsonb AS more, 1 AS rank
       FROM (SELECT DISTINCT c.account_id, c.email_id FROM unnest(changes) AS c WHERE c.state IN ('delivered', 'complained')) w
@@ -66,14 +67,15 @@ BEGIN
 END
 $$;
 
--- A refusal of which no more is known.
+-- Returns the bounce for a refusal without details.
 CREATE FUNCTION undetermined_bounce(message text) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
   SELECT jsonb_build_object('type', 'Undetermined', 'subType', 'Undetermined', 'message', coalesce(message, ''),
     'diagnosticCode', jsonb_build_array())
 $$;
 
--- Why a recipient got nothing: its domain is reserved, it is not subscribed to the topic, it has unsubscribed from everything
--- (flows/delivery/decide_outcome.ts), or the address is on the suppression list. The simulator plays one that was put there by hand.
+-- Returns why a recipient got nothing: its domain is reserved, it is not subscribed to the topic, it has unsubscribed
+-- from everything (flows/delivery/decide_outcome.ts), or the address is on the suppression list. The simulator acts
+-- like an address that was added by hand.
 CREATE FUNCTION suppressed_data(account uuid, address text, message text) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('suppressed', CASE message
@@ -89,12 +91,12 @@ LANGUAGE sql STABLE AS $$
   END)
 $$;
 
--- Where an address came from, as the resend package names it: whoever imports a list adds it by hand.
+-- Returns the origin of a suppression as the resend package names it: an imported address counts as added by hand.
 CREATE FUNCTION suppression_origin(reason text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE reason WHEN 'import' THEN 'manual' ELSE reason END
 $$;
 
--- event: added | removed. rows: as they are, or were; may be null.
+-- event: added | removed. rows: their current or former state; may be null.
 CREATE FUNCTION announce_suppressions(event text, rows suppressions[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM announce(ARRAY(

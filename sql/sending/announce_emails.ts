@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 
 type Told<Type> = Type extends `email.${infer Event}` ? Event : never
 
-/** `recipients`: whom it concerns, by default all. `more` is added to the email. */
+/** `recipients`: recipients concerned, by default all. `more`: fields that are added to the email. */
 export type EmailEvent = {
   account_id: string
   email_id: string

@@ -5,7 +5,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 // emails.ts imports this file, so its EmailId is not imported here.
 type EmailId = { account_id: string; id: string }
 
-/** An attachment as its email shows it (contract 3.4). `size` is null until it was fetched from where its path points. */
+/** An attachment as its email shows it (contract 3.4). `size`: null until it is fetched from its path. */
 export const ListedAttachment = z
   .object({
     id: z.string(),
@@ -17,7 +17,7 @@ export const ListedAttachment = z
   })
   .meta({ id: 'ListedAttachment' })
 
-/** And by itself (contract 3.6). */
+/** A single attachment (contract 3.6). */
 export const Attachment = z
   .object({
     object: z.literal('attachment'),
@@ -27,7 +27,7 @@ export const Attachment = z
   .meta({ id: 'Attachment' })
 export type Attachment = z.infer<typeof Attachment>
 
-/** `api_url`: what the address of its content begins with. */
+/** Lists the attachments of an email. `api_url`: prefix of the download URLs. */
 export async function listAttachments(
   db: Queryable,
   { account_id, id }: EmailId,
@@ -43,7 +43,7 @@ export async function listAttachments(
 
 const Stored = z.object({ filename: z.string(), content_type: z.string(), blob_id: z.string(), size: z.int() })
 
-/** What the content of an attachment is and where it lies; null too while it is not fetched yet. */
+/** Finds the content type and the blob of an attachment; null also while it is not fetched yet. */
 export async function findStoredAttachment(
   db: Queryable,
   email: EmailId,
@@ -56,7 +56,10 @@ export async function findStoredAttachment(
   `)
 }
 
-/** Of two that fetched the same at the same moment the first counts: every attempt sends what it has stored. */
+/**
+ * Stores the blob of an attachment, unless it has one: if two workers fetch it at the same time, the first counts, and
+ * every attempt sends that blob.
+ */
 export async function setAttachmentBlob(
   db: Queryable,
   attachment: BlobId,

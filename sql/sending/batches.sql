@@ -2,10 +2,11 @@ DROP FUNCTION IF EXISTS judge_batch(uuid, uuid, boolean, text[]);
 DROP FUNCTION IF EXISTS store_batch_slice(uuid, uuid);
 DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 
--- Judges all emails of a batch that was just inserted. If it may be sent, takes the quota of all and adds the job that
--- stores them; answers the faults, one for each draft. It may be sent if there are none; a permissive one leaves out the
--- emails that have one, but any of request_faults refuses it whole. retry_after: seconds, of reputation_limit_exceeded.
--- details: of each fault, in a list (explain_faults.sql); quotas are those of all emails together.
+-- Judges all emails of a batch that was just inserted. If it may be sent, debits the quota for all of them and adds the
+-- job that stores them. Returns the faults, one per draft. It may be sent if there are none; a permissive batch leaves
+-- out emails with a fault, but any of request_faults refuses it as a whole. retry_after: seconds, for
+-- reputation_limit_exceeded. details: a list, one per fault (explain_faults.sql); quotas are those of all emails
+-- together.
 CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, request_faults text[], OUT faults text[],
   OUT retry_after integer, OUT details jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
@@ -44,8 +45,8 @@ BEGIN
 END
 $$;
 
--- Stores the next slice of a batch, unless its deadline has passed, and announces the last one. Answers whether there is
--- another. Whoever stores or closes holds the row: what it says of itself is what is stored.
+-- Stores the next slice of a batch, unless its deadline has passed, and notifies after the last one. Returns true if
+-- there is another. Every transaction that stores or closes locks the row, so the row always matches what is stored.
 CREATE FUNCTION store_batch_slice(account uuid, batch uuid) RETURNS boolean
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -63,7 +64,7 @@ BEGIN
 
   stored_now := least(found_batch.stored + found_batch.slice_size, cardinality(found_batch.positions));
   slice := found_batch.positions[found_batch.stored + 1 : stored_now];
-  -- Judged when it was opened: what has changed since is for the worker that sends them to see.
+  -- They were judged when the batch was opened; the worker that sends them checks later changes.
   PERFORM store_drafts(
     ARRAY(SELECT d FROM json_populate_recordset(NULL::draft, found_batch.drafts) AS d WHERE d.position = ANY (slice)),
     jsonb_populate_record(NULL::judgement, found_batch.judgement), slice, found_batch.created_at
@@ -79,15 +80,15 @@ BEGIN
 END
 $$;
 
--- Closes a batch whose deadline has passed and gives back the quota of what was not stored. A batch of which nothing was
--- stored is forgotten: its request may be made again.
+-- Closes a batch whose deadline has passed and refunds the quota of emails that were not stored. A batch without stored
+-- emails is deleted, so that its request may be repeated.
 CREATE FUNCTION close_batch(account uuid, batch uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   closed batches;
 BEGIN
-  -- Before the usage, as whoever opens it has its row first: a slow slice holds the row, and would hold up all of the
-  -- account's mail while this waited for it.
+  -- Locked before the usage, as when it is opened: a slow slice holds the row, and waiting for it with the usage locked
+  -- would delay all mail of the account.
   SELECT * INTO closed FROM batches b
   WHERE b.account_id = account AND b.id = batch AND b.state = 'open' AND b.deadline <= clock_timestamp()
   FOR UPDATE;

@@ -5,7 +5,7 @@ import { Fault, FaultDetail, RequestFault } from './accept/faults.ts'
 
 export type BatchId = { account_id: string; id: string }
 
-/** An email of a request that is not sent, by its place in the request. */
+/** An email of a request that is not sent, with its position. */
 export const BatchError = z
   .object({
     index: z.int().describe('Position of the email in the request, from 0.'),
@@ -19,13 +19,13 @@ export type NewBatch = BatchId & {
   fingerprint: string | null
   deadline_ms: number
   drafts: Draft[]
-  /** Where in the request each of the drafts is. */
+  /** Position of each draft in the request. */
   indexes: number[]
   errors: BatchError[]
   slice_size: number
 }
 
-/** Answers whether the key was free; without a key it always is. */
+/** Inserts a batch; returns false if its key is taken. Without a key it always returns true. */
 export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   if (batch.key !== null) {
     await tx.run(sql.unsafe`
@@ -43,7 +43,7 @@ export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   return count > 0
 }
 
-/** One fault for each draft, and what is told of it; the seconds are of `reputation_limit_exceeded`. */
+/** One fault per draft, with its details; `retry_after`: seconds, for `reputation_limit_exceeded`. */
 const Judged = z.object({
   faults: z.array(Fault.nullable()),
   retry_after: z.int().nullable(),
@@ -67,7 +67,7 @@ export async function updateBatchErrors(tx: Tx, { account_id, id }: BatchId, err
   `)
 }
 
-/** One commit: the next emails of a batch. Answers whether there are more; none are stored after its deadline. */
+/** Stores the next emails of a batch in one commit. Returns true if there are more; stores none after its deadline. */
 export async function storeBatchSlice(db: Queryable, { account_id, id }: BatchId): Promise<boolean> {
   const { more } = await db.one(sql.prepared('store_batch_slice', z.object({ more: z.boolean() }))`
     SELECT store_batch_slice(${account_id}, ${id}) AS more
@@ -75,7 +75,7 @@ export async function storeBatchSlice(db: Queryable, { account_id, id }: BatchId
   return more
 }
 
-/** Once its deadline has passed: what is not stored of it never will be. */
+/** Closes a batch whose deadline has passed: the rest of it will never be stored. */
 export async function closeBatch(db: Queryable, { account_id, id }: BatchId): Promise<void> {
   await db.run(sql.unsafe`SELECT close_batch(${account_id}, ${id})`)
 }
@@ -85,7 +85,7 @@ export const Batch = z.object({
   id: z.string(),
   fingerprint: z.string().nullable(),
   state: z.enum(['open', 'done', 'closed']),
-  /** Until its deadline, by the clock of Postgres. */
+  /** Time until its deadline, by the clock of Postgres. */
   ms_left: z.int(),
   email_ids: z.array(z.string()),
   indexes: z.array(z.int()),
@@ -99,7 +99,7 @@ const columns = sql.fragment`
   ceil(extract(epoch FROM deadline - clock_timestamp()) * 1000)::bigint AS ms_left, email_ids, indexes, errors, stored
 `
 
-/** Null: there is none, or it was closed before anything of it was stored. */
+/** Returns null if there is none, or it was closed before anything was stored. */
 export async function findBatch(db: Queryable, { account_id, id }: BatchId): Promise<Batch | null> {
   return db.maybeOne(sql.prepared('find_batch', Batch)`
     SELECT ${columns} FROM batches WHERE account_id = ${account_id} AND id = ${id}
@@ -113,7 +113,7 @@ export async function findBatchByKey(db: Queryable, account_id: string, key: str
   `)
 }
 
-/** Those whose request nobody answers any more. */
+/** Lists open batches whose request was abandoned. */
 export async function listOverdueBatches(db: Queryable, limit: number): Promise<BatchId[]> {
   return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
     SELECT account_id, id FROM batches
@@ -121,7 +121,7 @@ export async function listOverdueBatches(db: Queryable, limit: number): Promise<
   `)
 }
 
-/** Their keys are remembered for 24 hours (contract 1.3). Answers how many were forgotten. */
+/** Deletes batches older than 24 hours, for which their keys are kept (contract 1.3). Returns how many. */
 export async function deleteExpiredBatches(db: Queryable): Promise<number> {
   return db.run(sql.unsafe`DELETE FROM batches WHERE state <> 'open' AND created_at < now() - key_lifetime()`)
 }

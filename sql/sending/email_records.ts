@@ -40,7 +40,7 @@ const listed = {
 export const ListedEmail = z.object(listed).meta({ id: 'ListedEmail' })
 export type ListedEmail = z.infer<typeof ListedEmail>
 
-/** Why a recipient has not got it yet (contract 3.4). */
+/** A recipient who has not got the email yet, with the reason (contract 3.4). */
 const QueueEntry = z
   .object({
     recipient: z.string().describe('The address.'),
@@ -56,7 +56,7 @@ const QueueEntry = z
   })
   .meta({ id: 'QueueEntry' })
 
-/** Which members there are depends on the type. */
+/** The members depend on the type. */
 const Event = z
   .looseObject({
     type: z.string().describe('A status, `in_doubt` or `replied`.'),

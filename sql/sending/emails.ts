@@ -67,7 +67,10 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
 
 const Count = z.object({ count: z.int() })
 
-/** Deletes contents, files, events, polls and recipients of those emails that are settled; returns how many they were. */
+/**
+ * Deletes contents, files, events, polls and recipients of those of these emails that are settled; returns how many
+ * emails.
+ */
 export async function forgetSettledEmails(db: Queryable, account_id: string, ids: string[]): Promise<number> {
   const { count } = await db.one(sql.type(Count)`
     SELECT forget_settled_emails(${account_id}, ${sql.array(ids, 'uuid')}) AS count
@@ -75,7 +78,10 @@ export async function forgetSettledEmails(db: Queryable, account_id: string, ids
   return count
 }
 
-/** Deletes what EMAIL_RETENTION_DAYS says of sent mail (forget_expired_emails.sql); returns of how many emails. */
+/**
+ * Deletes data of sent mail that EMAIL_RETENTION_DAYS no longer keeps (forget_expired_emails.sql); returns of how many
+ * emails.
+ */
 export async function forgetExpiredEmails(db: Queryable, days: number, limit: number): Promise<number> {
   const { count } = await db.one(sql.type(Count)`
     SELECT forget_expired_emails(${days}, ${limit}) AS count

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS forget_expired_emails(integer, integer);
 
--- Deletes contents, files, events, polls and recipients of up to max_count emails that are older than so many days and settled.
--- Their rows in emails stay for what is counted (quotas, reputation), without addresses and subject. Returns how many.
+-- Deletes contents, files, events, polls and recipients of at most max_count settled emails older than `days`. Their
+-- rows in emails are kept for counts (quotas, reputation), without addresses and subject. Returns how many.
 CREATE FUNCTION forget_expired_emails(days integer, max_count integer) RETURNS integer
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -9,7 +9,7 @@ DECLARE
   accounts uuid[];
   ids uuid[];
 BEGIN
-  -- Emails are locked first and in order, as by whoever settles their deliveries.
+  -- Emails are locked first and in order, as when their deliveries are settled.
   SELECT array_agg(e.account_id), array_agg(e.id) INTO accounts, ids FROM (
     SELECT e.account_id, e.id FROM (
       SELECT old.account_id, old.email_id FROM accounts a
@@ -37,7 +37,7 @@ $$;
 
 DROP FUNCTION IF EXISTS forget_emails(uuid[], uuid[]);
 
--- The same for given emails, which are locked.
+-- The same for given emails, which must be locked.
 CREATE FUNCTION forget_emails(accounts uuid[], ids uuid[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
@@ -63,7 +63,7 @@ $$;
 
 DROP FUNCTION IF EXISTS forget_settled_emails(uuid, uuid[]);
 
--- The same for those of an account's emails that nothing more happens to. Returns how many.
+-- The same for those of the given emails of an account that are settled. Returns how many.
 CREATE FUNCTION forget_settled_emails(account uuid, given uuid[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   ids uuid[];

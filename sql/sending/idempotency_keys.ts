@@ -4,7 +4,7 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 /** `fingerprint` is hex. */
 type BoundKey = { route: string; key: string; fingerprint: string }
 
-/** Takes the key until the transaction ends; false if another request has it at the moment. */
+/** Locks the key until the transaction ends; returns false if another request holds it. */
 export async function lockKey(tx: Tx, account_id: string, { route, key }: BoundKey): Promise<boolean> {
   const name = `idempotency ${account_id} ${route} ${key}`
   const { is_locked } = await tx.one(sql.type(z.object({ is_locked: z.boolean() }))`

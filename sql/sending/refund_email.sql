@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS refund_email(uuid, uuid);
 
--- Returns to the quotas the debits of an email. The caller has locked the usage of its account (lock_usage).
+-- Refunds the debits of an email to the quotas. The caller must have locked the usage of its account (lock_usage).
 CREATE FUNCTION refund_email(account uuid, email uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -8,8 +8,8 @@ const Fault = z.enum(['schedule_past', 'schedule_too_far'])
 const Scheduled = z.object({ status: z.string(), is_pending: z.boolean() })
 
 /**
- * Locks an email and then its deliveries, as everyone who changes both does. `is_pending`: it is scheduled, and no worker
- * has claimed any of it. Null: there is no such email.
+ * Locks an email and then its deliveries, in the same order as all transactions that change both. `is_pending`: it is
+ * scheduled, and no worker has claimed any of its deliveries. Null: there is no such email.
  */
 export async function lockScheduled(tx: Tx, { account_id, id }: EmailId): Promise<z.infer<typeof Scheduled> | null> {
   const email = await tx.maybeOne(sql.type(z.object({ status: z.string() }))`
@@ -23,7 +23,10 @@ export async function lockScheduled(tx: Tx, { account_id, id }: EmailId): Promis
   return { status: email.status, is_pending: email.status === 'scheduled' && deliveries.every(({ waits }) => waits) }
 }
 
-/** Answers why it cannot be, by the database's clock (sql/sending/accept/schedule_fault.sql), having done nothing. */
+/**
+ * Moves a scheduled email. If that is not possible, does nothing and returns the reason, by the database's clock
+ * (sql/sending/accept/schedule_fault.sql).
+ */
 export async function moveScheduled(
   tx: Tx,
   { account_id, id }: EmailId,
@@ -58,7 +61,7 @@ export async function cancelScheduled(tx: Tx, { account_id, id }: EmailId): Prom
   `)
 }
 
-/** Returns the debits of an email to the quotas of its account, whose usage is locked (refund_email.sql). */
+/** Refunds the debits of an email to the quotas of its account, whose usage must be locked (refund_email.sql). */
 export async function refundEmail(tx: Tx, { account_id, id }: EmailId): Promise<void> {
   await tx.run(sql.unsafe`SELECT refund_email(${account_id}, ${id})`)
 }

@@ -13,8 +13,8 @@ export type NewSuppressionRow = {
 export type AddedSuppression = { is_new: boolean; suppression: Suppression }
 
 /**
- * Adds each address, once; the result has the order of the rows. Of equal addresses, and of one that is there already, the
- * stronger reason and the later end are kept. `is_new`: it was not there, or had expired.
+ * Adds each address once; results are in the order of the rows. For equal addresses, and for an existing one, the
+ * stronger reason and the later end are kept. `is_new`: it did not exist, or had expired.
  */
 export async function upsertSuppressions(
   tx: Tx,
@@ -48,7 +48,7 @@ export async function upsertSuppressions(
   return rows.map(({ address }) => byAddress.get(address.toLowerCase()) as AddedSuppression)
 }
 
-/** Returns what was deleted. */
+/** Deletes suppressions; returns the deleted ones. */
 export async function deleteSuppressions(
   tx: Tx,
   account_id: string,
@@ -68,7 +68,7 @@ export async function deleteSuppressions(
 const OwnedSuppression = Suppression.extend({ account_id: z.string() })
 export type OwnedSuppression = z.infer<typeof OwnedSuppression>
 
-/** As many as one statement should. Answers what they were. */
+/** Deletes at most `limit` expired suppressions; returns them. */
 export async function deleteExpiredSuppressions(tx: Tx, limit: number): Promise<OwnedSuppression[]> {
   return tx.any(sql.type(OwnedSuppression)`
     DELETE FROM suppressions WHERE (account_id, address) IN (

@@ -2,15 +2,15 @@ import { z } from 'zod'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** From the weakest to the strongest: one that is there is never made a weaker one. */
+/** From weakest to strongest: an existing reason is never replaced by a weaker one. */
 export const SuppressionReason = z.enum(['import', 'manual', 'bounce', 'complaint'])
 export type SuppressionReason = z.infer<typeof SuppressionReason>
 
-/** Where it came from, as the resend package names it: whoever imports a list adds it by hand. */
+/** Origin as the resend package names it: imported addresses count as added by hand. */
 const SuppressionOrigin = z.enum(['bounce', 'complaint', 'manual'])
 type SuppressionOrigin = z.infer<typeof SuppressionOrigin>
 
-/** An address that the account must not write to (contract 17). `cause`: what the server said. */
+/** An address that the account must not write to (contract 17). `cause`: the reply of the server. */
 export const Suppression = z
   .object({
     object: z.literal('suppression'),
@@ -33,10 +33,10 @@ export const suppressionColumns = sql.fragment`
   source_email_id AS source_id, 'account' AS scope, expires_at, created_at
 `
 
-/** One that has expired does nothing, and is as good as deleted (tasks/purge.ts). */
+/** Condition for active suppressions: an expired one has no effect and counts as deleted (tasks/purge.ts). */
 export const isActive = sql.fragment`(expires_at IS NULL OR expires_at > now())`
 
-/** Literally, but in any case of letters; `domain` in ASCII. */
+/** Filters, compared literally but in any letter case; `domain` in ASCII. */
 export type SuppressionFilter = {
   email?: string | undefined
   domain?: string | undefined
@@ -65,7 +65,7 @@ export async function listSuppressions(
   )
 }
 
-/** By its id or its address. */
+/** Reference to a suppression by id or address. */
 export type SuppressionRef = { id: string } | { address: string }
 
 function isNamed(ref: SuppressionRef) {

@@ -14,7 +14,7 @@ export const TemplateVariable = z
   .meta({ id: 'TemplateVariable' })
 export type TemplateVariable = z.infer<typeof TemplateVariable>
 
-/** What a version holds. `sender` and `reply_to` are as `parseAddress` reads them. */
+/** Fields of a version. `sender`, `reply_to`: in the format that `parseAddress` reads. */
 const content = {
   sender: z.string().nullable(),
   subject: z.string().nullable(),
@@ -28,10 +28,10 @@ export type TemplateContent = z.infer<typeof TemplateContent>
 
 const contentColumns = sql.fragment`v.sender, v.subject, v.reply_to, v.html, v.text, v.variables`
 
-/** No alias looks like an id. */
+/** Returns true for an id; no alias looks like one. */
 const isId = (ref: string) => z.guid().safeParse(ref).success
 
-/** A condition on `templates t`: by id or by alias. */
+/** Returns a condition on `templates t`, by id or alias. */
 export function isNamed(ref: string) {
   return isId(ref) ? sql.fragment`t.id = ${ref}::uuid` : sql.fragment`t.alias = ${ref}`
 }
@@ -51,7 +51,7 @@ const NewestVersion = z.object({
 })
 export type NewestVersion = z.infer<typeof NewestVersion>
 
-/** A template with its newest version. */
+/** Finds a template with its newest version. */
 export async function findNewestVersion(db: Queryable, account_id: string, ref: string): Promise<NewestVersion | null> {
   return db.maybeOne(sql.type(NewestVersion)`
     SELECT t.id, t.name, t.alias, t.number, t.number <= coalesce(t.published_number, 0) AS is_published, ${contentColumns}
@@ -60,8 +60,8 @@ export async function findNewestVersion(db: Queryable, account_id: string, ref: 
 }
 
 /**
- * Nobody else changes or publishes it until the transaction ends. A statement of its own: a version that was waited for
- * is seen by the next one only.
+ * Locks a template against changes and publishing until the transaction ends. A separate statement, since a version
+ * committed while it waited is only visible to the next one.
  */
 export async function lockTemplate(tx: Tx, account_id: string, ref: string): Promise<void> {
   await tx.run(sql.unsafe`
@@ -95,13 +95,13 @@ const SentTemplate = z.object({
   ...content,
   id: z.string(),
   alias: z.string().nullable(),
-  /** Null: none is published, and what a version has is empty. */
+  /** Null if none is published; the fields of the version are then empty. */
   version_id: z.string().nullable(),
 })
 /** A template as it is sent. */
 export type SentTemplate = z.infer<typeof SentTemplate>
 
-/** Those of these ids and aliases that there are, in any order. */
+/** Lists the existing templates with these ids or aliases, in any order, with their published versions. */
 export async function listSentTemplates(db: Queryable, account_id: string, refs: string[]): Promise<SentTemplate[]> {
   const ids = sql.array(refs.filter(isId), 'uuid')
   const aliases = sql.array(

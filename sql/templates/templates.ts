@@ -61,7 +61,7 @@ export async function findTemplateId(db: Queryable, account_id: string, ref: str
 
 export type TemplateFilter = { status?: TemplateStatus | undefined; q?: string | undefined }
 
-/** `q` is looked for in names, aliases and subjects, whatever its case. */
+/** Lists templates. `q`: text in names, aliases or subjects, in any case. */
 export async function listTemplates(
   db: Queryable,
   account_id: string,
@@ -86,7 +86,7 @@ export async function insertTemplate(tx: Tx, { account_id, id, name, alias }: Ne
   `)
 }
 
-/** Changes what is no part of a version, and makes the newest version that of this number. */
+/** Changes the fields outside versions, and sets the number of the newest version. */
 export async function updateTemplate(
   tx: Tx,
   { account_id, id, name, alias, number }: NewTemplateRow & { number: number },
@@ -101,8 +101,8 @@ const Published = z.object({ id: z.string(), current_version_id: z.string() })
 export type Published = z.infer<typeof Published>
 
 /**
- * Makes the newest version of a template that is locked the one that is sent; changes nothing when it is already. Null:
- * there is no such template.
+ * Publishes the newest version of a locked template; changes nothing if it is published already. Null: there is no such
+ * template.
  */
 export async function publishNewest(tx: Tx, account_id: string, ref: string): Promise<Published | null> {
   return tx.maybeOne(sql.type(Published)`
@@ -117,7 +117,10 @@ export async function publishNewest(tx: Tx, account_id: string, ref: string): Pr
   `)
 }
 
-/** Nobody starts a campaign with it until the transaction ends. Returns its id; null if there is none. */
+/**
+ * Locks a template: no campaign with it can start until the transaction ends. Returns its id; null if it does not
+ * exist.
+ */
 export async function lockTemplateToDelete(tx: Tx, account_id: string, ref: string): Promise<string | null> {
   const found = await tx.maybeOne(sql.type(z.object({ id: z.string() }))`
     SELECT t.id FROM templates t WHERE t.account_id = ${account_id} AND ${isNamed(ref)} FOR UPDATE

@@ -4,8 +4,8 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /**
- * A topic as one contact has it (contract 6.2). `subscription` is what holds: `opt_out` for every topic if the contact has
- * unsubscribed. `choice` is the contact's own, null while the topic's default holds.
+ * A topic of one contact (contract 6.2). `subscription`: the effective one, `opt_out` for every topic if the contact
+ * has unsubscribed. `choice`: the contact's own; null while the default of the topic applies.
  */
 export const ContactTopic = z
   .object({
@@ -21,7 +21,7 @@ export type ContactTopic = z.infer<typeof ContactTopic>
 
 type Member = { account_id: string; id: string; domain_id: string; unsubscribed: boolean }
 
-/** All topics that contacts of its domain have. */
+/** Lists all topics that contacts of its domain have. */
 export async function listContactTopics(
   db: Queryable,
   { account_id, id, domain_id, unsubscribed }: Member,

@@ -1,11 +1,12 @@
 DROP FUNCTION IF EXISTS topic_subscription(uuid, uuid, text, uuid);
 
--- Returns one row: whether an address, in lower case, gets mail of a topic from a domain. A contact that has unsubscribed
--- gets none; else its choice about the topic counts, or without one the topic's default. For an address that is no contact
--- its opt-outs count, of the topic or of everything, or without one the default: where that is `opt_out`, only contacts
--- that have opted in get the mail. Nobody is subscribed to a topic that was deleted: with it went what people had chosen.
+-- Returns one row: true if an address (in lower case) gets mail of a topic from a domain. A contact that has
+-- unsubscribed gets none; otherwise its choice about the topic counts, or else the default of the topic. For an address
+-- without a contact its opt-outs from the topic or from everything count, or else the default: if that is `opt_out`,
+-- only contacts that have opted in get the mail. Nobody is subscribed to a deleted topic, since the choices were
+-- deleted with it.
 --
--- In FROM it becomes a part of the query.
+-- In FROM it is inlined into the query.
 CREATE FUNCTION topic_subscription(account uuid, domain uuid, address text, topic uuid) RETURNS TABLE (is_subscribed boolean)
 LANGUAGE sql STABLE AS $$
   SELECT CASE

@@ -4,7 +4,7 @@ import { Visibility } from '#lib/topics/new_topic.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** A subject that contacts choose to get mail about (contract 7.3). `domain_id` null: contacts of every domain have it. */
+/** A subject that contacts choose to get mail about (contract 7.3). `domain_id`: null for contacts of every domain. */
 export const Topic = z
   .object({
     object: z.literal('topic'),
@@ -27,7 +27,7 @@ const columns = sql.fragment`
   'topic' AS object, id, name, description, default_subscription, visibility, domain_id, created_at, updated_at
 `
 
-/** With `domain_id` only those that contacts of the domain have. */
+/** Lists topics; with `domain_id`, only those of contacts of that domain. */
 export async function listTopics(
   db: Queryable,
   account_id: string,
@@ -59,14 +59,14 @@ export async function insertTopic(tx: Tx, row: NewTopicRow): Promise<Topic> {
   `)
 }
 
-/** Undefined leaves a member as it is. */
+/** Fields to change; undefined leaves a field unchanged. */
 export type TopicFields = {
   name?: string | undefined
   description?: string | null | undefined
   visibility?: z.infer<typeof Visibility> | undefined
 }
 
-/** Returns the topic as it is now; null if there is none. */
+/** Updates a topic and returns it; null if it does not exist. */
 export async function updateTopic(
   tx: Tx,
   account_id: string,
@@ -81,12 +81,12 @@ export async function updateTopic(
   `)
 }
 
-/** Nobody starts a campaign about it until the transaction ends. */
+/** Locks a topic: no campaign about it can start until the transaction ends. */
 export async function lockTopic(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT FROM topics WHERE account_id = ${account_id} AND id = ${id} FOR UPDATE`)
 }
 
-/** Returns the topic as it was; null if there was none. The choices of contacts about it are removed by a job. */
+/** Deletes a topic and returns it; null if it does not exist. A job removes the choices of contacts about it. */
 export async function deleteTopic(tx: Tx, account_id: string, id: string): Promise<Topic | null> {
   return tx.maybeOne(sql.type(Topic)`
     DELETE FROM topics WHERE account_id = ${account_id} AND id = ${id} RETURNING ${columns}

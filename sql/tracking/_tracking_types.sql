@@ -1,22 +1,22 @@
--- Types of several files, which come after this one as sql/_types.sql has it.
+-- Types that functions of several files use, created before them like those of sql/_types.sql.
 DROP TYPE IF EXISTS tracking_hit, hit_group, campaign_hits CASCADE;
 
--- An opening of a tracked email, or a click on one of its links, as tracking_hits has them.
+-- An open of a tracked email, or a click on one of its links, as a row of tracking_hits.
 CREATE TYPE tracking_hit AS (
   account_id uuid,
   delivery_id uuid,
   id uuid,
-  email_id uuid,  -- null of one that was not looked up yet
+  email_id uuid,  -- null until it is looked up
   type text,
   class text,
   rule text,
-  source_id uuid, -- what the token of the link names: contents.id, or the email's id
+  source_id uuid, -- named by the token of the link: contents.id, or the email's id
   link smallint,
   url text,
   ip inet,
   user_agent text,
   created_at timestamptz,
-  suspect text    -- the rule by which it is a machine's soon after the delivery alone; null if there is none
+  suspect text    -- the rule that makes it a machine's only soon after the delivery; null: none
 );
 
 -- The hits of one type and class on one delivery, and on one of its links, in a quarter of an hour.
@@ -34,7 +34,7 @@ CREATE TYPE hit_group AS (
   last_at timestamptz
 );
 
--- All hits on an email of a campaign. A click of a person is an open too, if no other is known.
+-- All hits on an email of a campaign. A click by a person counts as an open if there is no other.
 CREATE TYPE campaign_hits AS (
   account_id uuid,
   email_id uuid,

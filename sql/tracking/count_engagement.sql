@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS count_engagement(campaign_hits[], campaign_hits[]);
 DROP FUNCTION IF EXISTS count_link_clicks(hit_group[], hit_group[]);
 
--- Engagement of contacts over all campaigns.
+-- Updates the engagement of contacts over all campaigns.
 CREATE FUNCTION count_engagement(was campaign_hits[], now_is campaign_hits[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
@@ -16,7 +16,7 @@ BEGIN
   INSERT INTO contact_engagement AS e (account_id, contact_id, last_opened_at, last_clicked_at, opened_count, clicked_count)
   SELECT c.account_id, c.contact_id, c.last_opened_at, c.last_clicked_at, c.opened, c.clicked
   FROM changes c
-  -- One that is deleted meanwhile is left out.
+  -- Leaves out contacts that are being deleted.
   CROSS JOIN LATERAL (
     SELECT FROM contacts k WHERE k.account_id = c.account_id AND k.id = c.contact_id FOR KEY SHARE
   ) k
@@ -24,7 +24,7 @@ BEGIN
   ON CONFLICT (account_id, contact_id) DO UPDATE SET
     opened_count = e.opened_count + excluded.opened_count,
     clicked_count = e.clicked_count + excluded.clicked_count,
-    -- Without those that turned out to be a machine's: the newest of the other emails.
+    -- If hits turned out to be a machine's: the newest of the other emails.
     last_opened_at = CASE WHEN excluded.opened_count < 0 THEN newest_engagement(e.account_id, e.contact_id, false)
       ELSE greatest(e.last_opened_at, excluded.last_opened_at) END,
     last_clicked_at = CASE WHEN excluded.clicked_count < 0 THEN newest_engagement(e.account_id, e.contact_id, true)
@@ -34,7 +34,7 @@ $$;
 
 DROP FUNCTION IF EXISTS newest_engagement(uuid, uuid, boolean);
 
--- When a contact first opened, or clicked in, an email of a campaign: the newest of these moments. One look-up per campaign.
+-- Returns the newest first open (or first click) of a contact over all campaigns. One lookup per campaign.
 CREATE FUNCTION newest_engagement(account uuid, contact uuid, by_click boolean) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT max(CASE WHEN by_click THEN r.first_clicked_at ELSE r.first_opened_at END)
   FROM campaigns g
@@ -42,7 +42,7 @@ CREATE FUNCTION newest_engagement(account uuid, contact uuid, by_click boolean) 
   WHERE g.account_id = account
 $$;
 
--- Clicks on the links of campaigns.
+-- Updates the clicks on the links of campaigns.
 CREATE FUNCTION count_link_clicks(before hit_group[], after hit_group[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
@@ -66,7 +66,7 @@ BEGIN
         AND r.contact_id = e.contact_id AND r.run = e.campaign_run
       GROUP BY e.account_id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0::smallint), p.link
     ) s
-    -- Locked in order: hits of a campaign are on a few links.
+    -- Locked in order, since hits of a campaign share a few links.
     JOIN campaign_links k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id AND k.run = s.run
       AND k.variant = s.variant AND k.link = s.link
     WHERE s.clicks <> 0 OR s.unique_clicks <> 0

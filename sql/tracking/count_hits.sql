@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS count_hits(hit_group[], hit_group[]);
 DROP FUNCTION IF EXISTS campaign_hits_of(hit_group[]);
 
--- Moves the figures of campaigns, of their links, recipients and contacts from what they were to what they are.
+-- Updates the figures of campaigns, and of their links, recipients and contacts, from `before` to `after`.
 CREATE FUNCTION count_hits(before hit_group[], after hit_group[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -18,7 +18,7 @@ BEGIN
     machine_opens = h.mpp_opens + h.machine_opens, machine_clicks = h.machine_clicks
   FROM unnest(now_is) AS h
   WHERE r.account_id = h.account_id AND r.campaign_id = h.campaign_id AND r.contact_id = h.contact_id AND r.run = h.run
-    -- Not by an email that another one has taken the place of.
+    -- Ignores an email that was replaced by another.
     AND coalesce(r.email_id, h.email_id) = h.email_id;
 
   PERFORM count_engagement(was, now_is);
@@ -28,7 +28,7 @@ BEGIN
     FROM (SELECT -1 AS sign, w.* FROM unnest(was) AS w UNION ALL SELECT 1, n.* FROM unnest(now_is) AS n) h
     CROSS JOIN LATERAL (VALUES
       ('opened', h.opens), ('unique_opened', (h.opens > 0)::integer),
-      -- Recipients of whom no more is known.
+      -- Recipients without any stronger signal.
       ('mpp_opened', (h.opens = 0 AND h.mpp_opens > 0)::integer),
       ('machine_opened', (h.opens = 0 AND h.mpp_opens = 0 AND h.machine_opens > 0)::integer),
       ('clicked', h.clicks), ('unique_clicked', (h.clicks > 0)::integer),
@@ -39,7 +39,7 @@ BEGIN
 END
 $$;
 
--- Null if none of these emails is of a campaign.
+-- Returns the hits per campaign email; null if none of these emails belongs to a campaign.
 CREATE FUNCTION campaign_hits_of(groups hit_group[]) RETURNS campaign_hits[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(e.account_id, e.id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0::smallint), e.contact_id,
     greatest(s.opens, (s.clicks > 0)::integer), s.clicks, s.mpp_opens, s.machine_opens, s.machine_clicks, s.opened_at,

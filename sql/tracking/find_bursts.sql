@@ -2,9 +2,9 @@ DROP FUNCTION IF EXISTS find_bursts(tracking_hit[]);
 DROP FUNCTION IF EXISTS find_machine_opens(tracking_hit[]);
 DROP FUNCTION IF EXISTS count_links(uuid, uuid);
 
--- Classes clicks as a machine's that follow each other as no person clicks: 3 links of an email within 10 seconds, or both of
--- two; or at least 3 that are half of its links within 60 seconds. All of a burst are classed, those that were recorded
--- before included. A click outside of it is a person's again.
+-- Classifies clicks as a machine's if they follow each other faster than a person clicks: 3 links of an email within 10
+-- seconds, or both of two; or at least 3 that are half of its links within 60 seconds. All clicks of a burst are
+-- classified, including those recorded before. A click outside a burst counts as a person's again.
 CREATE FUNCTION find_bursts(given tracking_hit[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -13,7 +13,7 @@ DECLARE
   bursts tstzmultirange[];
 BEGIN
   WITH near AS MATERIALIZED (
-    -- The first of those of a moment on one link is enough: somebody may follow it a thousand times.
+    -- The first click per moment and link is enough: somebody may follow a link a thousand times.
     SELECT w.account_id, w.delivery_id, t.email_id, t.link, min(t.created_at) AS at
     FROM (
       SELECT g.account_id, g.delivery_id, min(g.created_at) - interval '60 seconds' AS since,
@@ -57,8 +57,8 @@ BEGIN
 END
 $$;
 
--- Classes opens as a machine's whose client follows links of the email as a machine does, within a minute of it: a scanner
--- fetches the images too, with the name of a browser.
+-- Classifies opens as a machine's if their client follows links of the email like a machine within a minute: a scanner
+-- fetches the images too, under the name of a browser.
 CREATE FUNCTION find_machine_opens(given tracking_hit[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
@@ -69,7 +69,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT * FROM tracking_hits h WHERE h.account_id = w.account_id AND h.delivery_id = w.delivery_id OFFSET 0
     ) t
-    -- Not `prefetch`: that is the browser of a person.
+    -- Without `prefetch`, which is the browser of a person.
     WHERE t.type = 'click' AND t.class = 'machine' AND t.rule IN ('burst', 'early', 'head', 'isbot')
     GROUP BY t.account_id, t.delivery_id, t.ip, t.user_agent
   )
@@ -79,7 +79,7 @@ BEGIN
 END
 $$;
 
--- How many links of an email may be tracked: more or less, as its html is not parsed. At least 2.
+-- Returns the approximate number of trackable links of an email, at least 2; its html is not parsed.
 CREATE FUNCTION count_links(account uuid, email uuid) RETURNS integer LANGUAGE sql STABLE AS $$
   SELECT greatest(2, regexp_count(coalesce(c.html, s.html), '<a(rea)?\s[^>]*href\s*=\s*["'']?\s*https?:', 1, 'i'))
   FROM email_contents c LEFT JOIN contents s ON s.account_id = c.account_id AND s.id = c.content_id

@@ -3,8 +3,8 @@ import type { HitClass } from '#lib/tracking/classify.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /**
- * An opening of a tracked email, or a click on one of its links. `source_id`, `link` and `url` are of a click: what its token
- * names (lib/tracking/tracking_tokens.ts).
+ * An open of a tracked email, or a click on one of its links. `source_id`, `link`, `url`: of a click, named by its
+ * token (lib/tracking/tracking_tokens.ts).
  */
 export type TrackingHit = {
   account_id: string
@@ -13,7 +13,7 @@ export type TrackingHit = {
   type: 'open' | 'click'
   class: HitClass
   rule: string
-  /** The rule by which the hit is a machine's if it came within 10 minutes of the delivery. */
+  /** The rule that makes the hit a machine's if it came within 10 minutes of the delivery. */
   suspect?: string | null
   source_id?: string
   link?: number
@@ -23,19 +23,19 @@ export type TrackingHit = {
   created_at: Date
 }
 
-/** Records hits and all that follows from them (record_hits.sql). Those that are recorded already change nothing. */
+/** Records hits with all their effects (record_hits.sql). Hits that are recorded already change nothing. */
 export async function recordHits(db: Queryable, hits: TrackingHit[]): Promise<void> {
   await db.run(sql.unsafe`SELECT record_hits(${JSON.stringify(hits)}::json)`)
 }
 
 const Count = z.object({ count: z.int() })
 
-/** Days after which of a hit the network alone is kept, and not the address. */
+/** Days after which only the network of a hit is kept, not the address. */
 const ADDRESS_DAYS = 30
 
 /**
- * Cuts the addresses of up to `limit` hits that are 30 days old to their networks, /24 or /48, and deletes their User-Agents:
- * the class and the rule stay. Returns of how many.
+ * Cuts the addresses of at most `limit` hits older than 30 days to their networks, /24 or /48, and deletes their
+ * User-Agents; class and rule are kept. Returns how many.
  */
 export async function forgetAddresses(db: Queryable, limit: number): Promise<number> {
   const { count } = await db.one(sql.type(Count)`

@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS metrics_of_hits(hit_group[]);
 
--- The figures of the account (count_metrics.sql) that these hits make, which are all hits of their deliveries.
+-- Returns the figures of the account (count_metrics.sql) from these hits, which must be all hits of their deliveries.
 CREATE FUNCTION metrics_of_hits(groups hit_group[]) RETURNS SETOF metric_move
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

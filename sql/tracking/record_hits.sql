@@ -1,10 +1,10 @@
 DROP FUNCTION IF EXISTS record_hits(json);
 DROP FUNCTION IF EXISTS is_by_person(text);
 
--- Records hits, and all that follows from them, in one commit: classes, figures, events and webhooks. A hit that is recorded
--- already changes nothing, as everything is computed from the hits as they are before and after.
+-- Records hits with all their effects in one commit: classes, figures, events and webhooks. A hit that is recorded
+-- already changes nothing, since everything is computed from the hits before and after.
 --
--- given: a list of tracking_hit. Those of deleted emails are left out, and those by a link of another email's content.
+-- given: a list of tracking_hit. Hits of deleted emails, or through a link of another email's content, are left out.
 CREATE FUNCTION record_hits(given json) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -13,7 +13,7 @@ DECLARE
   before hit_group[];
   after hit_group[];
 BEGIN
-  -- Emails first, in order, as by whoever settles their deliveries. All hits of an email take turns by that.
+  -- Emails are locked first and in order, as when their deliveries are settled. So hits of an email take turns.
   PERFORM 1
   FROM (
     SELECT DISTINCT d.account_id, d.email_id FROM json_populate_recordset(NULL::tracking_hit, given) AS h
@@ -51,15 +51,16 @@ BEGIN
 END
 $$;
 
--- A proxy fetches for a person who opens the email at that moment. Nobody can tell for whom Apple's does (mpp).
+-- Returns true for hits by a person. A proxy fetches for a person who opens the email at that moment; for Apple's (mpp)
+-- this is not known.
 CREATE FUNCTION is_by_person(class text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT class IN ('human', 'proxy')
 $$;
 
 DROP FUNCTION IF EXISTS look_up_hits(json);
 
--- The hits that count, with their emails. A click within 3 seconds of the 250 is no person's, nor one before it; nor is a hit
--- within 10 minutes from a network that is probably a mail filter's.
+-- Returns the valid hits with their emails. A click before or within 3 seconds after the 250 is not a person's, nor is
+-- a hit within 10 minutes from a network that is probably a mail filter's.
 CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(h.account_id, h.delivery_id, h.id, d.email_id, h.type, CASE WHEN x.rule IS NULL THEN h.class ELSE 'machine' END,
     coalesce(x.rule, h.rule), h.source_id, h.link, h.url, h.ip, h.user_agent, h.created_at, h.suspect)::tracking_hit)
@@ -82,13 +83,13 @@ $$;
 
 DROP FUNCTION IF EXISTS group_hits(tracking_hit[]);
 
--- All that is recorded of the deliveries of these hits.
+-- Returns all recorded hits of the deliveries of these hits, grouped.
 CREATE FUNCTION group_hits(given tracking_hit[]) RETURNS hit_group[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(g.*)::hit_group) FROM (
     SELECT t.account_id, t.email_id, t.delivery_id, t.type, t.link, t.class, quarter_of(t.created_at), count(*)::integer,
       (array_agg(t.id ORDER BY t.created_at, t.id))[1], min(t.created_at), max(t.created_at)
     FROM (SELECT DISTINCT account_id, delivery_id FROM unnest(given)) w
-    -- By their key, whatever the planner believes about the table.
+    -- By key, whatever the planner assumes about the table.
     CROSS JOIN LATERAL (
       SELECT * FROM tracking_hits h WHERE h.account_id = w.account_id AND h.delivery_id = w.delivery_id OFFSET 0
     ) t

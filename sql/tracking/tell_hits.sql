@@ -1,15 +1,15 @@
 DROP FUNCTION IF EXISTS tell_hits(hit_group[], hit_group[]);
 DROP FUNCTION IF EXISTS added_groups(hit_group[], hit_group[]);
 
--- Tells of the first hit of each class on a delivery, and on each of its links: the events of the email, its last_event,
--- which machines do not change, automations and webhooks.
+-- Reports the first hit of each class on a delivery, and on each of its links: to the events of the email, its
+-- last_event (which machines do not change), automations and webhooks.
 CREATE FUNCTION tell_hits(before hit_group[], after hit_group[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
   added hit_group[] := added_groups(before, after);
   removed hit_group[] := added_groups(after, before);
 BEGIN
-  -- They were a machine's.
+  -- These turned out to be a machine's.
   DELETE FROM email_events v USING unnest(removed) AS g, deliveries d
   WHERE d.account_id = g.account_id AND d.id = g.delivery_id
     AND v.account_id = g.account_id AND v.email_id = g.email_id AND v.recipient = d.recipient AND v.type = event_of_hit(g.type)
@@ -50,7 +50,7 @@ BEGIN
 END
 $$;
 
--- Groups that there were none of before.
+-- Returns groups that did not exist before.
 CREATE FUNCTION added_groups(before hit_group[], after hit_group[]) RETURNS hit_group[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(g.added) FROM (
     SELECT (array_agg(x.hits ORDER BY (x.hits).quarter))[1] AS added
@@ -69,7 +69,7 @@ $$;
 
 DROP FUNCTION IF EXISTS is_by_machine(email_events);
 
--- Events of hits that are no person's, as far as anybody can tell.
+-- Returns true for events of hits that are not known to be a person's.
 CREATE FUNCTION is_by_machine(event email_events) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT event.type IN ('opened', 'clicked') AND NOT is_by_person(event.data ->> 'class')
 $$;

@@ -3,7 +3,7 @@ import { TRACKING_SUBDOMAIN } from '#lib/domains/domain_records.ts'
 import { sendableStatuses } from '#sql/domains/columns.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** Tells whether a name, in lower case, is the tracking host of a domain whose record of it is verified. */
+/** Returns true if a name, in lower case, is the tracking host of a domain whose record for it is verified. */
 export async function isTrackingHost(db: Queryable, host: string): Promise<boolean> {
   const labels = host.split('.')
   const names = labels.map((_, n) => labels.slice(n + 1).join('.')).slice(0, -1)

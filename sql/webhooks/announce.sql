@@ -4,8 +4,8 @@ DROP FUNCTION IF EXISTS have_webhooks(uuid[]);
 DROP FUNCTION IF EXISTS iso_time(timestamptz);
 DROP FUNCTION IF EXISTS event_id(timestamptz, bigint);
 
--- Returns whether any webhook of an account has subscribed to a type of event. A condition that takes nothing of a row
--- is asked once for all of them.
+-- Returns true if a webhook of an account has subscribed to a type of event. A condition that uses no column is
+-- evaluated only once.
 CREATE FUNCTION is_heard(account uuid, event_type text) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM webhooks w
@@ -14,40 +14,41 @@ CREATE FUNCTION is_heard(account uuid, event_type text) RETURNS boolean LANGUAGE
   )
 $$;
 
--- Whether any of these accounts has one: for most nothing is to be told, and nothing is made up to be told.
+-- Returns true if any of these accounts has a webhook; for most accounts no events need to be built.
 CREATE FUNCTION have_webhooks(accounts uuid[]) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (
     SELECT FROM unnest(accounts) AS a(id) JOIN webhooks w ON w.account_id = a.id AND w.status = 'enabled' AND w.deleted_at IS NULL
   )
 $$;
 
--- As the API writes moments.
+-- Returns a time in the format of the API.
 CREATE FUNCTION iso_time(moment timestamptz) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT to_char(moment AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
 
--- The n-th id (from 0) of those made at once: a UUIDv7 (RFC 9562 5.7) whose 12 bits after the time count, so that the
--- events of one commit stay in their order.
+-- Returns the n-th id (from 0) of ids made at the same time: a UUIDv7 (RFC 9562 5.7) whose 12 bits after the time
+-- count, so that the events of one commit keep their order.
 CREATE FUNCTION event_id(moment timestamptz, n bigint) RETURNS uuid LANGUAGE sql VOLATILE AS $$
   SELECT (lpad(to_hex((extract(epoch FROM moment) * 1000)::bigint + n / 4096), 12, '0') || '7' || lpad(to_hex(n % 4096), 3, '0')
     || right(replace(gen_random_uuid()::text, '-', ''), 16))::uuid
 $$;
 
--- Writes events for the webhooks that have subscribed to them, in the transaction of what they tell of: an event is told
--- if and only if it happened. One job for all; the worker that is at an endpoint already looks for more by itself.
--- given: in the order in which they happened; may be null. The order is kept inside a call, not from one call to the next
--- of the same transaction.
+-- Stores events for the webhooks that have subscribed to them, in the transaction that they report: an event is sent if
+-- and only if it happened. One job for all; a worker that already serves an endpoint looks for more by itself. given:
+-- in the order in which they happened; may be null. The order is kept within a call, not between calls of the same
+-- transaction.
 --
--- SQL that has the rows builds their events itself, all rows of an account in one statement, about a thousand at a time:
+-- SQL that has the rows builds their events itself, all rows of an account in one statement, about a thousand at a
+-- time:
 --
 --   SELECT announce(ARRAY(
 --     SELECT ROW(r.account_id, 'contact.created', jsonb_build_object('id', r.id))::announcement
 --     FROM rows AS r WHERE is_heard(<account>, 'contact.created') ORDER BY r.position
 --   ))
 --
--- <account> is a parameter, no column: so the webhooks are looked up once, and no event is built if nobody listens. For rows
--- of several accounts is_heard takes the column, and is asked for each row (announce_emails.sql). Where only Node can tell
--- what happened, it calls flows/webhooks/announce.ts.
+-- <account> is a parameter and not a column, so that the webhooks are looked up once, and no event is built if nobody
+-- listens. For rows of several accounts is_heard takes the column and is evaluated per row (announce_emails.sql). If
+-- only Node knows what happened, it calls flows/webhooks/announce.ts.
 CREATE FUNCTION announce(given announcement[]) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EventType } from '#lib/webhooks/event_types.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** Something that happened, which webhooks are told: `data` as contract 12.4 has it. */
+/** An event to announce to webhooks. `data`: as in contract 12.4. */
 export type Announcement = { account_id: string; type: EventType; data: object }
 
 const Kind = z.object({ account_id: z.string(), type: z.string() })
@@ -18,7 +18,10 @@ export async function listHeard(db: Queryable, kinds: EventKind[]): Promise<Even
   `)
 }
 
-/** In the order in which they happened. What nobody has subscribed to is not kept (sql/webhooks/announce.sql). */
+/**
+ * Announces events in the order in which they happened. Events without subscribers are not stored
+ * (sql/webhooks/announce.sql).
+ */
 export async function announceEvents(tx: Tx, events: Announcement[]): Promise<void> {
   await tx.run(sql.unsafe`SELECT announce_events(${JSON.stringify(events)}::json)`)
 }

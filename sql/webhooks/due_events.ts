@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { STANDING_RULES } from '#lib/webhooks/standing.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** What delivers events reads and writes of them; what callers of the API see is in webhooks.ts and webhook_history.ts. */
+/** Queries for delivering events; those for callers of the API are in webhooks.ts and history.ts. */
 export type WebhookId = { account_id: string; id: number }
 
-/** Those that are due, without the ones that are in the worker's hands already. */
+/** A request for due events, without those that the worker already holds. */
 export type Wish = { account_id: string; webhook_id: number; held: string[]; limit: number }
 
 const DueEvent = z.object({
@@ -20,7 +20,7 @@ const DueEvent = z.object({
 })
 export type DueEvent = z.infer<typeof DueEvent>
 
-/** Bytes that the bodies read for one wish may take: who sends us mail decides how large an event of it is. */
+/** Most bytes of bodies per wish: senders of mail decide how large its event is. */
 const MAX_BYTES = 1024 * 1024
 
 /** Lists the due events of many webhooks in one query (sql/webhooks/list_due_events.sql). */
@@ -30,7 +30,7 @@ export async function listDueEvents(db: Queryable, owner: string, wishes: Wish[]
   `)
 }
 
-/** Result of an attempt (sql/webhooks/settle_webhooks.sql says what each member means). */
+/** Result of an attempt (sql/webhooks/settle_webhooks.sql explains each member). */
 export type WebhookResult = {
   account_id: string
   webhook_id: number
@@ -52,7 +52,7 @@ export type WebhookResult = {
 
 export type RestTimes = { first_rest_seconds: number; longest_rest_seconds: number }
 
-/** Of attempts, in the order in which they ended. */
+/** Stores results of attempts, given in the order in which they ended. */
 export async function settleWebhooks(db: Queryable, results: WebhookResult[], times: RestTimes): Promise<void> {
   const given = results.map((result, position) => ({ ...result, position }))
   await db.run(sql.prepared('settle_webhooks', z.unknown())`

@@ -18,7 +18,7 @@ const listed = {
 export const ListedWebhookEvent = z.object(listed).meta({ id: 'ListedWebhookEvent' })
 export type ListedWebhookEvent = z.infer<typeof ListedWebhookEvent>
 
-/** An event, and what one webhook was told of it. `payload`: the body of its requests. */
+/** An event with its delivery to one webhook. `payload`: the body of its requests. */
 export const WebhookEvent = z
   .object({
     ...listed,
@@ -38,15 +38,15 @@ const history = ({ account_id, webhook_id }: WebhookPath) => sql.fragment`
   WHERE w.account_id = ${account_id} AND w.id = ${webhook_id}
 `
 
-/** Ids are made of the moment, rounded, and later ones of a commit lie a little ahead. */
+/** Ids contain the rounded time, and later ids of a commit are a little ahead. */
 const ID_SLACK_MS = 60_000
 
-/** The first and the last id that an event of these times can have, by which an index finds it. */
+/** Returns the first and the last id that an event in this time range can have, so that an index finds it. */
 export function idRange(from: Date | undefined, to: Date | undefined): { first: string; last: string } {
   return { first: from ? firstId(from, -ID_SLACK_MS) : FIRST_ID, last: to ? firstId(to, ID_SLACK_MS) : LAST_ID }
 }
 
-/** Newest first. */
+/** Lists events, newest first. */
 export async function listWebhookEvents(
   db: Queryable,
   webhook: WebhookPath,
@@ -57,7 +57,7 @@ export async function listWebhookEvents(
   const isPending = status === 'pending' || status === 'attempting'
   const filters = [
     sql.fragment`id BETWEEN ${first} AND ${last}`,
-    // By the state as well, which indexes know.
+    // Also by state, which has an index.
     ...(status ? [sql.fragment`state = ${isPending ? 'pending' : status} AND status = ${status}`] : []),
     ...(type ? [sql.fragment`type = ${type}`] : []),
     ...(created_after ? [sql.fragment`created_at > to_timestamp(${seconds(created_after)})`] : []),
@@ -81,7 +81,7 @@ export async function findWebhookEvent(db: Queryable, webhook: WebhookPath, id: 
   `)
 }
 
-/** `http_status_code` is 0 when there was no answer in HTTP. `response`: the beginning of its body. `attempt` counts from 1. */
+/** `http_status_code`: 0 without an HTTP response. `response`: the beginning of its body. `attempt`: counts from 1. */
 export const WebhookAttempt = z
   .object({
     object: z.literal('webhook_attempt'),
@@ -96,7 +96,7 @@ export const WebhookAttempt = z
   .meta({ id: 'WebhookAttempt' })
 export type WebhookAttempt = z.infer<typeof WebhookAttempt>
 
-/** Newest first. */
+/** Lists attempts, newest first. */
 export async function listWebhookAttempts(
   db: Queryable,
   { account_id, webhook_id }: WebhookPath,

@@ -11,16 +11,16 @@ const ClaimedWebhook = z.object({
 })
 export type ClaimedWebhook = z.infer<typeof ClaimedWebhook>
 
-/** Whose it is, and for how long. */
+/** The owner of a lease, and its length. */
 type Lease = { owner: string; seconds: number }
 
-/** How many may be leased: of those whose last attempt did not fail, and of the others. */
+/** How many webhooks may be leased: `sound`, whose last attempt did not fail, and `failing`. */
 export type Room = { sound: number; failing: number }
 
 /**
- * Leases webhooks with due events, of the given ones or (null) of all, those served longest ago first.
+ * Leases webhooks with due events, of the given ones or (null) of all, least recently served first.
  *
- * Sorted as `webhook_deliveries_due` is, so that no plan reads what has arrived already: that may be millions.
+ * Sorted like the index `webhook_deliveries_due`, so that no plan reads finished deliveries, which may be millions.
  */
 export async function claimWebhooks(
   db: Queryable,
@@ -57,7 +57,7 @@ const given = (ids: WebhookId[]) => sql.fragment`waiting AS (
   SELECT DISTINCT account_id, id AS webhook_id FROM json_to_recordset(${JSON.stringify(ids)}::json) AS g(account_id uuid, id bigint)
 )`
 
-/** From one to the next for which something waits, however much it is, and however many there are for which nothing does. */
+/** Steps from one webhook with waiting events to the next, however many events or idle webhooks there are. */
 const waiting = sql.fragment`waiting AS (
   (
     SELECT account_id, webhook_id FROM webhook_deliveries WHERE state = 'pending'
@@ -71,7 +71,7 @@ const waiting = sql.fragment`waiting AS (
   ) next
 )`
 
-/** Of those among them that are still leased: one whose lease has run out is to be claimed anew. */
+/** Extends leases that have not expired; a webhook whose lease has expired must be claimed again. */
 export async function extendWebhookLeases(db: Queryable, lease: Lease, ids: WebhookId[]): Promise<void> {
   await db.run(sql.prepared('extend_webhook_leases', z.unknown())`
     UPDATE webhooks w SET lease_until = now() + make_interval(secs => ${lease.seconds})
@@ -86,7 +86,7 @@ export async function extendWebhookLeases(db: Queryable, lease: Lease, ids: Webh
   `)
 }
 
-/** Whoever was served last is served after the others. */
+/** Releases leases; webhooks served last come after the others. */
 export async function releaseWebhooks(db: Queryable, owner: string, ids: WebhookId[]): Promise<void> {
   await db.run(sql.prepared('release_webhooks', z.unknown())`
     UPDATE webhooks w SET lease_owner = NULL, lease_until = now()

@@ -1,12 +1,14 @@
 DROP FUNCTION IF EXISTS list_due_events(uuid, json, integer);
 
--- Due events of many webhooks in one query; none of one that is not leased by this owner any more, or disabled or deleted.
+-- Returns due events of many webhooks in one query; none for webhooks that are no longer leased by this owner, or are
+-- disabled or deleted.
 --
--- wishes: a list of { account_id, webhook_id, held, limit }: so many, without those that are in the worker's hands already.
--- max_bytes: of the bodies of one wish, and the one that exceeds them. Fewer than are wished for when they are large, but
--- one at the least.
+-- wishes: a list of { account_id, webhook_id, held, limit }: at most `limit` events, without those in `held`.
+-- max_bytes: most bytes of bodies per wish; the body that exceeds them is still included. So there are fewer events if
+-- they are large, but at least one.
 --
--- By index, in its own order, whatever statistics say: they are of a table in which nothing waited, or everything.
+-- Uses the index in its own order, whatever the statistics say: they may be from a time when nothing or everything was
+-- waiting.
 CREATE FUNCTION list_due_events(owner uuid, wishes json, max_bytes integer)
 RETURNS TABLE (account_id uuid, webhook_id bigint, endpoint text, signing_secret bytea, event_id uuid, attempt integer,
   first_attempt integer, body bytea)

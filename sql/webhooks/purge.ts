@@ -3,10 +3,10 @@ import { type Pool, type Queryable, sql } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import type { WebhookId } from './due_events.ts'
 
-/** Of one statement: so few that Postgres finds each by an index. */
+/** Rows per statement; few enough that Postgres finds each by an index. */
 const ROWS = 1_000
 
-/** What still waits for a webhook that is disabled is given up; of one that is enabled, nothing. Answers how many it were. */
+/** Fails the waiting events of a disabled webhook; does nothing for an enabled one. Returns how many. */
 export async function dropDueEvents(pool: Pool, { account_id, id }: WebhookId): Promise<number> {
   const drop = sql.unsafe`
     UPDATE webhook_deliveries d SET state = 'failed', next_at = NULL
@@ -27,7 +27,7 @@ export async function dropDueEvents(pool: Pool, { account_id, id }: WebhookId): 
 
 const Found = z.object({ account_id: z.string(), id: z.int() })
 
-/** Disabled ones for which something waits; sorted as in claimWebhooks, for the same reason. */
+/** Lists disabled webhooks with waiting events; sorted as in claimWebhooks, for the same reason. */
 export async function listDisabledWebhooks(db: Queryable, limit: number): Promise<WebhookId[]> {
   return db.any(sql.type(Found)`
     SELECT w.account_id, w.id FROM webhooks w
@@ -41,8 +41,8 @@ export async function listDisabledWebhooks(db: Queryable, limit: number): Promis
 }
 
 /**
- * Events are kept for 30 days, and what became of them as long. Reads each account from its first id on, as ids rise with
- * time. Answers how many it were.
+ * Deletes events older than 30 days with their results. Reads each account from its first id on, since ids rise with
+ * time. Returns how many.
  */
 export async function deleteExpiredEvents(db: Queryable, limit: number): Promise<number> {
   const end = sql.fragment`now() - interval '30 days'`
@@ -61,7 +61,7 @@ export async function deleteExpiredEvents(db: Queryable, limit: number): Promise
   `)
 }
 
-/** Of deleted webhooks, and with them the events that no other was told of. Answers how many deliveries it were. */
+/** Deletes deliveries of deleted webhooks, and events that no other webhook has. Returns how many deliveries. */
 export async function deleteDeletedDeliveries(db: Queryable, limit: number): Promise<number> {
   const { count } = await db.one(sql.type(z.object({ count: z.int() }))`
     WITH gone AS (
@@ -88,7 +88,10 @@ export async function deleteDeletedDeliveries(db: Queryable, limit: number): Pro
   return count
 }
 
-/** Once nothing is left of them, and whatever saw them while they were there has ended. Answers how many it were. */
+/**
+ * Deletes the rows of deleted webhooks once they have no deliveries and every transaction that could still see them has
+ * ended. Returns how many.
+ */
 export async function deleteDeletedWebhooks(db: Queryable): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM webhooks w

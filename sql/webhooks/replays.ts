@@ -4,7 +4,7 @@ import { seconds } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { idRange, type WebhookPath } from './history.ts'
 
-/** One that waits for its turn is due now; any other begins its schedule anew. Answers how many it were. */
+/** Makes a waiting delivery due now; restarts the schedule of any other. Returns how many (0 or 1). */
 export async function replayDelivery(
   tx: Tx,
   { account_id, webhook_id }: WebhookPath,
@@ -22,9 +22,9 @@ const isEnabled = sql.fragment`w.status = 'enabled' AND w.deleted_at IS NULL`
 const Slice = z.object({ replayed: z.int(), last: z.string().nullable() })
 
 /**
- * Replays those of the next events that fit, of an enabled webhook, in the order of ids.
+ * Replays the matching ones of the next events of an enabled webhook, in the order of ids.
  *
- * @returns how many, and the id of the last that was looked at: null when there are no more, or it is not enabled
+ * @returns how many, and the id of the last event looked at; null if there are no more, or the webhook is not enabled
  */
 export async function replaySlice(
   db: Queryable,

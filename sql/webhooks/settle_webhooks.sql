@@ -14,10 +14,10 @@ CREATE TYPE webhook_result AS (
   webhook_id bigint,
   event_id uuid,
   endpoint text,          -- where it was made
-  attempt integer,        -- how often it was tried before: it counts only if that is still so
+  attempt integer,        -- earlier attempts; the result counts only if the number is still the same
   id uuid,
   is_success boolean,
-  is_gone boolean,        -- the endpoint will never take anything again
+  is_gone boolean,        -- the endpoint will never accept events again
   status integer,
   ms integer,
   error text,
@@ -25,26 +25,26 @@ CREATE TYPE webhook_result AS (
   started_at timestamptz,
   delay double precision, -- seconds until the next attempt; null: it was the last
   rest double precision,  -- seconds of patience that the endpoint asked for
-  is_hung boolean         -- it took all of its time
+  is_hung boolean         -- it used up its timeout
 );
 
 -- The numbers of lib/webhooks/standing.ts.
 CREATE TYPE webhook_rules AS (
   "window" integer,      -- attempts that an endpoint is judged by, at most
   fewest integer,        -- and at least
-  share double precision, -- of failures among them from which on it rests
+  share double precision, -- of failures among them at which it rests
   most_failures integer  -- in a row; with the last of them the webhook is disabled
 );
 
--- Whether an endpoint gets single attempts with pauses between them, by the results of its last ones, oldest first:
--- s success, f failure, h one that hung. isToRest() of lib/webhooks/standing.ts is the same.
+-- Returns true if an endpoint gets single attempts with pauses in between, by its last results, oldest first: s
+-- success, f failure, h hung. isToRest() of lib/webhooks/standing.ts is the same.
 CREATE FUNCTION webhook_is_to_rest(results text, rules webhook_rules) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT length(results) >= rules.fewest AND results !~ 's$'
     AND (length(replace(results, 's', '')) >= rules.share * length(results)
       OR right(results, rules.fewest) = repeat('h', rules.fewest))
 $$;
 
--- The last results with some more. A success at an endpoint that was to rest makes it as good as new.
+-- Appends results to the last ones. A success of a resting endpoint clears its history.
 CREATE FUNCTION webhook_results(results text, more text, rules webhook_rules) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   result text;
@@ -57,12 +57,12 @@ BEGIN
 END
 $$;
 
--- Writes what became of attempts and what that says of their endpoints, in one commit.
+-- Stores results of attempts and their effects on endpoints in one commit.
 --
--- failure_count goes up by each failure and to 0 by a success; at most_failures the webhook is disabled. An endpoint of which
--- nearly all of the last attempts failed rests before it is tried again, twice as long each time: first_rest to
--- longest_rest seconds. One that fails now and then does not. An attempt at an endpoint that the webhook does not have any
--- more says nothing of the one that it has.
+-- Each failure increments failure_count and a success resets it; at most_failures the webhook is disabled. An endpoint
+-- whose last attempts nearly all failed rests before it is tried again, twice as long each time: first_rest to
+-- longest_rest seconds. Occasional failures cause no rest. Attempts at a former endpoint of the webhook do not count
+-- for the current one.
 --
 -- given: a list of webhook_result. given_rules: webhook_rules.
 CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision, given_rules json)
@@ -89,7 +89,7 @@ BEGIN
       )) AS is_last
     ) l
     WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
-      -- Said so that the index of what is due, which is in another order, does not fit.
+      -- Written so that the index of due events, which has another order, does not match.
       AND (d.state = 'pending') IS NOT FALSE AND d.attempt = r.attempt
     RETURNING ROW(r.*)::webhook_result AS result
   )
@@ -132,15 +132,15 @@ BEGIN
     updated_at = CASE WHEN j.is_gone OR j.failures >= rules.most_failures THEN now() ELSE w.updated_at END,
     status = CASE WHEN j.is_gone OR j.failures >= rules.most_failures THEN 'disabled' ELSE 'enabled' END,
     disabled_reason = CASE WHEN j.is_gone THEN 'endpoint_gone' WHEN j.failures >= rules.most_failures THEN 'too_many_failures' END,
-    -- What was promised stays so: of two at once one may be told to wait, and the other be taken.
+    -- An earlier rest stays: of two simultaneous attempts one may be told to wait and the other be accepted.
     rest_until = greatest(w.rest_until, now() + make_interval(secs => greatest(j.rest,
       CASE WHEN webhook_is_to_rest(j.recent_results, rules) THEN least(longest_rest, first_rest * 2 ^ least(j.rests, 20)) END)))
   FROM judged j WHERE w.account_id = j.account_id AND w.id = j.webhook_id;
 END
 $$;
 
--- For processes of earlier versions, which give no rules. No default of the one above: once such a version has created its
--- own function again, its calls would be ambiguous.
+-- For processes of earlier versions, which pass no rules. Not a default of the function above: once such a version has
+-- created its own function again, its calls would be ambiguous.
 CREATE FUNCTION settle_webhooks(given json, first_rest double precision, longest_rest double precision) RETURNS void
 LANGUAGE sql AS $$
   SELECT settle_webhooks(given, first_rest, longest_rest,

@@ -6,7 +6,7 @@ import type { WebhookPath } from './history.ts'
 
 const Target = z.object({ id: z.int(), endpoint: z.string(), signing_secret: z.instanceof(Buffer) })
 
-/** Where to test it, enabled or not. */
+/** Finds the endpoint of a webhook for a test, enabled or not. */
 export async function findTarget(
   db: Queryable,
   { account_id, webhook_id }: WebhookPath,
@@ -22,7 +22,7 @@ export type WebhookTest = { created_at: Date; body: Buffer } & Pick<
   'account_id' | 'webhook_id' | 'event_id' | 'id' | 'is_success' | 'status' | 'ms' | 'error' | 'response' | 'started_at'
 >
 
-/** Writes a test that was made into the history of its webhook, and nowhere else: it is not tried again, and does not count. */
+/** Stores a test only in the history of its webhook: it is not retried and does not count. */
 export async function insertTest(db: Queryable, test: WebhookTest): Promise<void> {
   const { account_id, event_id, webhook_id } = test
   await db.run(sql.unsafe`

@@ -5,7 +5,7 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { WebhookId } from './due_events.ts'
 
-/** A webhook as the API shows it (contract 12.1). Its secret is shown when it is made, and never again. */
+/** A webhook as the API shows it (contract 12.1). Its secret is shown only when it is created. */
 export const Webhook = z
   .object({
     object: z.literal('webhook'),
@@ -43,17 +43,17 @@ export async function findWebhook(db: Queryable, account_id: string, id: string)
   `)
 }
 
-/** How many webhooks an account has; until the transaction ends, nobody else adds one. */
+/** Returns how many webhooks an account has, and prevents others from adding one until the transaction ends. */
 export async function lockWebhookRoom(tx: Tx, account_id: string): Promise<number> {
   await tx.run(sql.unsafe`SELECT FROM accounts WHERE id = ${account_id} FOR NO KEY UPDATE`)
-  // A statement of its own: it sees what was committed while the lock was waited for.
+  // A separate statement, which sees rows committed while the lock was waited for.
   const { count } = await tx.one(sql.type(z.object({ count: z.int() }))`
     SELECT count(*) AS count FROM webhooks WHERE account_id = ${account_id} AND deleted_at IS NULL
   `)
   return count
 }
 
-/** An id that no webhook has or will have: its secret is sealed for it before it is stored. */
+/** Returns a new webhook id: the secret is sealed for it before the webhook is stored. */
 export async function takeWebhookId(db: Queryable): Promise<number> {
   const { id } = await db.one(sql.type(z.object({ id: z.int() }))`
     SELECT nextval(pg_get_serial_sequence('webhooks', 'id')) AS id
@@ -72,7 +72,10 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhookRow): Promise<Web
   `)
 }
 
-/** What is not given stays. One that is enabled starts anew, and so does another endpoint. Answers how many it were. */
+/**
+ * Updates only the given fields. Enabling it or changing its endpoint resets its failures. Returns the number of
+ * changed rows.
+ */
 export async function updateWebhook(
   db: Queryable,
   account_id: string,
@@ -94,7 +97,7 @@ export async function updateWebhook(
   `)
 }
 
-/** What one that is enabled, or has another endpoint, forgets: its failures, and a rest that was asked for. */
+/** Returns the assignments that reset failures and rests of a webhook that is enabled or has a new endpoint. */
 function startAnew(endpoint: WebhookChange['endpoint'], status: WebhookChange['status']) {
   if (status === 'enabled') {
     return [
@@ -120,7 +123,7 @@ export async function updateSigningSecret(
   `)
 }
 
-/** Nobody sees it from here on; it goes with its deliveries, in turns (tasks/purge.ts). Answers how many it were. */
+/** Hides a webhook at once; its rows are purged later with its deliveries (tasks/purge.ts). Returns how many. */
 export async function markWebhookDeleted(db: Queryable, account_id: string, id: string): Promise<number> {
   return db.run(sql.unsafe`
     UPDATE webhooks SET deleted_at = now(), updated_at = now()

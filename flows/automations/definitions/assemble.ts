@@ -4,30 +4,30 @@ import type { Connection, Step } from '#lib/automations/new_step.ts'
 import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 
-/** Key of the step that the short form `trigger` stands for. */
+/** Key of the trigger step that the short form `trigger` adds. */
 const TRIGGER_KEY = 'trigger'
 
 type Given = Pick<NewAutomation, 'steps' | 'connections' | 'trigger'>
 
-/** Makes the graph of what POST /automations is given. @throws {ApiError} 422 */
+/** Builds a graph from the body of POST /automations. @throws {ApiError} 422 */
 export function assembleGraph({ steps, connections, trigger }: Given): Graph {
   const all = withTrigger(steps ?? [], trigger ?? null)
   return buildGraph(all, connections ? fromTrigger(all, connections) : connectInTurn(all), newId)
 }
 
-/** Changes a graph by what PATCH /automations/:id is given. @throws {ApiError} 422 */
+/** Applies the body of PATCH /automations/:id to a graph. @throws {ApiError} 422 */
 export function reassembleGraph(graph: Graph, { steps, connections, trigger }: AutomationChange): Graph {
   const all = withTrigger(steps ?? changeTrigger(graph, trigger ?? null), trigger ?? null)
   return rebuildGraph(graph, all, fromTrigger(all, connections ?? listConnections(graph)))
 }
 
-/** Makes another graph in place of one: a step keeps its id by its key. @throws {ApiError} 422 */
+/** Builds a graph that replaces another; steps with the same key keep their ids. @throws {ApiError} 422 */
 export function rebuildGraph(graph: Graph, steps: Step[], connections: Connection[]): Graph {
   const ids = new Map(graph.steps.map(({ key, id }) => [key, id]))
   return buildGraph(steps, connections, key => ids.get(key) ?? newId())
 }
 
-/** Puts the step that the short form stands for in front, unless there is a trigger. @throws {ApiError} 422 if it differs */
+/** Prepends the trigger step of the short form unless there is a trigger. @throws {ApiError} 422 if the two differ */
 function withTrigger(steps: Step[], event_name: string | null): Step[] {
   const trigger = steps.find(step => step.type === 'trigger')
   if (event_name === null) return steps
@@ -36,13 +36,13 @@ function withTrigger(steps: Step[], event_name: string | null): Step[] {
   throw new ApiError('validation_error', `\`trigger\` must be the \`event_name\` of the step \`${trigger.key}\`.`)
 }
 
-/** The steps of a graph, whose trigger has another event. */
+/** Returns the steps of a graph with another trigger event. */
 function changeTrigger({ steps }: Graph, event_name: string | null): Step[] {
   if (event_name === null) return steps
   return steps.map(step => (step.type === 'trigger' ? { ...step, config: { event_name } } : step))
 }
 
-/** Connects the short form of a trigger, which no connection can name, with the first step. */
+/** Connects a trigger of the short form with the first step, unless a given connection starts at it. */
 function fromTrigger(steps: Step[], connections: Connection[]): Connection[] {
   const [first, second] = steps
   const is_open = first?.key === TRIGGER_KEY && second && !connections.some(({ from }) => from === TRIGGER_KEY)

@@ -26,7 +26,7 @@ import { checkGraph, type Settings, saveAutomation, triggerOf } from './save_ver
 
 export type Dependencies = { pool: Pool; config: CampaignConfig }
 
-/** The account that makes an automation, and its API key. */
+/** The account that creates an automation, and the id of its API key. */
 export type Author = { account_id: string; source_id: string | null }
 
 /** @throws {ApiError} 404 */
@@ -58,9 +58,9 @@ export async function createAutomation(
 }
 
 /**
- * Changes what is given. Contacts inside keep to the version that they entered.
+ * Changes the given fields. Contacts in a run stay on the version that they entered.
  *
- * @throws {ApiError} 404; 422 for an enabled one that would get another domain, or with the key of the step
+ * @throws {ApiError} 404; 422 if the domain of an enabled automation would change, or with the key of the faulty step
  */
 export async function changeAutomation(
   { pool, config }: Dependencies,
@@ -77,7 +77,7 @@ export async function changeAutomation(
   })
 }
 
-/** Makes a disabled automation of another, named `Copy of …` unless told otherwise. @throws {ApiError} 404 */
+/** Creates a disabled copy of an automation, named `Copy of …` by default. @throws {ApiError} 404 */
 export async function copyAutomation(
   pool: Pool,
   author: Author,
@@ -96,7 +96,7 @@ export async function copyAutomation(
   })
 }
 
-/** Deletes an automation at once: no step of its runs is taken any more. A job removes them. @throws {ApiError} 404 */
+/** Deletes an automation at once: its runs take no further step, and a job removes them. @throws {ApiError} 404 */
 export async function removeAutomation(pool: Pool, automation: AutomationId): Promise<void> {
   await changing(pool, async tx => {
     orNotFound('Automation', await lockAutomation(tx, automation, { for_end: true }))
@@ -105,7 +105,10 @@ export async function removeAutomation(pool: Pool, automation: AutomationId): Pr
   })
 }
 
-/** Events take the locks of triggers and automations in another order: whoever Postgres gives up begins anew. */
+/**
+ * Retries a change that Postgres aborts: events lock triggers and automations in another order, so the two may
+ * deadlock.
+ */
 export function changing<T>(pool: Pool, change: (tx: Tx) => Promise<T>): Promise<T> {
   return retryConflicts(() => pool.transaction(change))
 }

@@ -8,7 +8,7 @@ import { rebuildGraph } from './assemble.ts'
 import { changing, type Dependencies } from './change_automation.ts'
 import { saveAutomation } from './save_version.ts'
 
-/** Adds a step behind another. What came behind that one comes behind the new step. @throws {ApiError} 404; 422 */
+/** Inserts a step after another; the step that followed now follows the new one. @throws {ApiError} 404; 422 */
 export async function addStep(
   services: Dependencies,
   automation: AutomationId,
@@ -27,7 +27,7 @@ export async function addStep(
   return showStep(graph.steps.find(step => step.key === added) as GraphStep)
 }
 
-/** Changes what a step does; it keeps its key. Returns its id. @throws {ApiError} 404; 422 */
+/** Changes the type or the config of a step, which keeps its key. Returns its id. @throws {ApiError} 404; 422 */
 export async function changeStep(
   services: Dependencies,
   automation: AutomationId,
@@ -44,7 +44,10 @@ export async function changeStep(
   return id
 }
 
-/** Removes a step; what led to it leads to what came behind it. Returns its id. @throws {ApiError} 404; 422 for the trigger */
+/**
+ * Removes a step; connections to it then lead to the step after it. Returns its id. @throws {ApiError} 404; 422 for the
+ * trigger
+ */
 export async function removeStep(services: Dependencies, automation: AutomationId, ref: string): Promise<string> {
   let id = ''
   await changeGraph(services, automation, before => {
@@ -76,7 +79,7 @@ async function changeGraph(
   })
 }
 
-/** By its id or its key. @throws {ApiError} 404 */
+/** Finds a step by its id or its key. @throws {ApiError} 404 */
 function findStep({ steps }: Graph, ref: string): GraphStep {
   return orNotFound(
     'Step',
@@ -84,7 +87,7 @@ function findStep({ steps }: Graph, ref: string): GraphStep {
   )
 }
 
-/** The last step on the way of default connections; undefined if there is no step. */
+/** Returns the last step along the default connections; undefined if there is no step. */
 function lastStep({ steps }: Graph): GraphStep | undefined {
   let step = steps[0]
   while (step?.next.default !== undefined) step = steps[step.next.default]

@@ -11,7 +11,7 @@ type Enabled = { account_id: string; domain_id: string; purpose: Purpose; graph:
 type SendEmail = GraphStep & { type: 'send_email' }
 
 /**
- * Checks that contacts may enter an automation whose references were checked.
+ * Checks that an automation can be enabled. Its references must have been checked before.
  *
  * @throws {ApiError} 422 with the key of the first step whose email could not be sent
  */
@@ -49,7 +49,7 @@ function requireContent(step: SendEmail, { domain, templates }: References): voi
   requireSenderAt(step, sender, domain)
 }
 
-/** Checks that links of a poll are those of its options. @throws {ApiError} 422 */
+/** Checks that poll links in the content match the options of the poll. @throws {ApiError} 422 */
 function requireOptions({ config: { html, text, poll } }: SendEmail): void {
   pollOfContent(poll, listPollKeys(html, text), () => '')
 }
@@ -64,7 +64,7 @@ async function requireMail(tx: Tx, config: CampaignConfig, mail: Mail): Promise<
   requirePublicUrl(config, transport)
 }
 
-/** Says with an error of which step it is. */
+/** Adds the key of the step to an error. */
 async function inStep(step: SendEmail, check: () => Promise<void>): Promise<void> {
   try {
     await check()

@@ -20,10 +20,10 @@ type Place = { account_id: string; domain_id: string }
 export type References = { domain: string; templates: Map<string, NamedTemplate> }
 
 /**
- * Checks what the steps of a graph name: templates, segments, topics, contact properties and the domains of senders. Until the
- * transaction ends nobody deletes them. Returns the graph with templates by their ids.
+ * Checks the templates, segments, topics, contact properties and sender domains that the steps of a graph name, and
+ * locks them against deletion until the transaction ends. Returns the graph with templates by their ids.
  *
- * @throws {ApiError} 422 with the key of the first step that names what is not there, or is another domain's
+ * @throws {ApiError} 422 with the key of the first step that names something missing or of another domain
  */
 export async function checkReferences(
   tx: Tx,
@@ -89,7 +89,7 @@ function withTemplateId(step: GraphStep, templates: References['templates']): Gr
   return { ...step, config: { ...step.config, template: { id: template.id, variables } } }
 }
 
-/** @throws {ApiError} 422 if mail of a step would come from another domain than that of the contacts */
+/** @throws {ApiError} 422 if the sender of a step is not at the domain of the automation */
 export function requireSenderAt(step: GraphStep, from: string, domain: string): void {
   if (parseAddress(from)?.domain === domain) return
   throw stepError(step, `Its sender must be at the domain of the automation, ${domain}, not ${from}.`)

@@ -13,16 +13,16 @@ import {
 import { deleteAnswers, deleteAutomationPolls } from '#sql/polls/asked_polls.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 
-/** Rows per commit. A run that is deleted takes its steps with it. */
+/** Rows per commit. Deleting a run also deletes its steps. */
 const ENDED = 5_000
 const DELETED = 1_000
 
-/** Until runs that somebody holds are looked at again. */
+/** Seconds until runs that another transaction has locked are looked at again. */
 const HELD_SECONDS = 2
 
 /**
- * Marks the runs of stopped automations as skipped and deletes those of automations that are gone, with their polls, slice by slice, in turns.
- * The rest that a worker leaves when it dies stands in automation_clearings, for the next one.
+ * Marks the runs of stopped automations as skipped, and deletes the runs and polls of deleted automations. Works in
+ * slices and takes the automations in turn. If a worker dies, the rest stays in automation_clearings for the next one.
  */
 export async function clearRuns(pool: Pool): Promise<void> {
   while (await pool.transaction(clearSlice));

@@ -13,13 +13,13 @@ import type { Tx } from '#sql/pool.ts'
 import { requireEnabled } from './check_enabled.ts'
 import { checkReferences } from './check_references.ts'
 
-/** Fields that are chosen apart from the graph. */
+/** Fields that are set separately from the graph. */
 export type Settings = Pick<AutomationFields, 'name' | 'domain_id' | 'status' | 'reentry' | 'purpose'>
 
 type Checked = { account_id: string; settings: Settings; graph: Graph }
 
 /**
- * Checks a graph as a whole, and that contacts may enter if the automation is enabled. Returns it as it is stored.
+ * Checks a whole graph, and if the automation is enabled, that contacts can enter it. Returns the graph as stored.
  *
  * @throws {ApiError} 422 with the key of the step
  */
@@ -34,14 +34,14 @@ export async function checkGraph(
   return graph
 }
 
-/** The event that the trigger of a graph names; null: it has no step yet. */
+/** Returns the event that the trigger of a graph names; null if the graph has no steps yet. */
 export function triggerOf({ steps: [trigger] }: Graph): string | null {
   return trigger?.type === 'trigger' ? trigger.config.event_name : null
 }
 
 /**
- * Stores what was changed of a locked automation: another graph as a new version, for contacts that enter from now on.
- * Returns the graph as it is stored.
+ * Stores the changes of a locked automation. A changed graph becomes a new version, for contacts that enter from now
+ * on. Returns the graph as stored.
  *
  * @throws {ApiError} 422 with the key of the step
  */

@@ -11,8 +11,8 @@ import type { Pool } from '#sql/pool.ts'
 import { changing } from './change_automation.ts'
 
 /**
- * Disables an automation and ends its runs: after this commit no step of any is taken, and their mail that still waits is not
- * sent. A job marks the runs as skipped. Contacts that enter when it is enabled again do so by another version.
+ * Disables an automation and ends its runs: after this commit no run takes another step, and their queued mail is not
+ * sent. A job marks the runs as skipped. Once the automation is enabled again, contacts enter a new version.
  *
  * @throws {ApiError} 404
  */
@@ -21,7 +21,7 @@ export async function stopAutomation(pool: Pool, automation: AutomationId): Prom
     const before = orNotFound('Automation', await lockAutomation(tx, automation, { for_end: true }))
     const disabled = { ...before, status: 'disabled' } as const
     await updateAutomation(tx, automation, disabled)
-    // From here on nobody enters, and it is seen who has.
+    // From here on no contact can enter, and all earlier entries are visible.
     await syncTrigger(tx, automation)
     if (!(await hasEntered(tx, automation))) return
     await updateAutomation(tx, automation, { ...disabled, version: before.version + 1 })

@@ -7,14 +7,14 @@ import { type AdvancedSet, advanceSet, type EngineServices } from './advance_set
 
 type Services = EngineServices & { pool: Pool }
 
-/** Runs of one commit. More are not faster, and are locked for longer. */
+/** Runs per commit. Larger sets are no faster and hold their locks for longer. */
 const SET = 1_000
 
-/** A run whose statements fail is tried again after 1, 2, 4 and 8 minutes. */
+/** A run whose statements fail is retried after 1, 2, 4 and 8 minutes. */
 const ATTEMPTS = 5
 const RETRY_SECONDS = 60
 
-/** Takes steps of runs until none is due, or `isOver`. */
+/** Advances runs until none is due or `isOver` returns true. */
 export async function advanceRuns(services: Services, isOver: () => boolean = () => false, set = SET): Promise<void> {
   for (;;) {
     const { claimed, left } = await advance(services, set)
@@ -22,7 +22,7 @@ export async function advanceRuns(services: Services, isOver: () => boolean = ()
   }
 }
 
-/** One set. If its statements fail, its halves, until the run that is to blame stands alone. */
+/** Advances one set. If its statements fail, advances each half, until the faulty run is alone. */
 async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
   let claimed: AdvancedSet['claimed'] = []
   const run = () =>
@@ -34,7 +34,7 @@ async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
   try {
     return await retryConflicts(run)
   } catch (error) {
-    // Not the fault of a run: it is due as before.
+    // No run is at fault: all of them stay due.
     if (error instanceof OutageError || claimed.length === 0) throw error
     if (claimed.length === 1) await blame(services, claimed[0] as RunId, error)
     else {

@@ -12,18 +12,20 @@ import type { Walker } from './walker.ts'
 
 export type EngineServices = { log: Log; config: { SIMULATOR_DOMAIN: string } }
 
-/** `claimed`: all runs that it has locked. `left`: how many of them stay due, since their automation is being changed. */
+/**
+ * `claimed`: the runs that were locked. `left`: how many of them stay due because their automation is being changed.
+ */
 export type AdvancedSet = { claimed: DueRun[]; left: number }
 
 /**
- * Takes the next steps of a set of runs. The steps, what they do and the state of the runs are one commit: whatever dies, a step
- * was taken with all that follows from it, or not at all.
+ * Advances a set of runs. The steps, their effects and the state of the runs are one commit: if a process dies, a step
+ * has been taken with all its effects or not at all.
  *
- * Everything is read, and the emails are made, after the runs are locked and in the same transaction. So nothing that a step is
- * decided by can be older than the step before it, and there is nothing to compare before the commit. What takes long is not
- * here: contents are frozen once and remembered, and messages are composed when they are sent.
+ * All reads, and the drafting of emails, happen in that transaction after the runs are locked. So no data that decides
+ * a step is older than the step before it, and nothing has to be compared before the commit. Slow work happens
+ * elsewhere: contents are frozen once and cached, and messages are composed when they are sent.
  *
- * @param onClaimed is told of the runs, also if the transaction fails then
+ * @param onClaimed called with the locked runs, even if the transaction fails afterwards
  */
 export async function advanceSet(
   tx: Tx,
@@ -54,7 +56,7 @@ export async function advanceSet(
     ...claimed.filter(isStopped).map(run => ({ run, advanced: skipRun(run, STOPPED), seen_event: null })),
   ]
   await storeRuns(tx, stored)
-  // Runs may wait for that, of this set too: they must be stored by then.
+  // Runs of this set may wait for this event too, so they must be stored before it is announced.
   for (const runs of Map.groupBy(together.unsubscribed, causeOf).values()) {
     const [{ account_id, automation_id, depth }] = runs as [DueRun]
     const contacts = runs.map(({ contact_id }) => contact_id)
@@ -92,7 +94,7 @@ async function prepareWalkers(tx: Tx, runs: DueRun[], automations: Map<string, A
 
 const STOPPED = 'The automation was stopped.'
 
-/** In place of the graph of a version that does not exist: its runs fail. */
+/** Stands in for the graph of a missing version, so that its runs fail. */
 const NO_GRAPH: Graph = { steps: [] }
 
 function toStored(walker: Walker, deleted: Set<string>, log: Log): StoredRun {

@@ -4,20 +4,23 @@ import type { Log } from '#lib/log.ts'
 import type { Pool } from '#sql/pool.ts'
 import { advanceRuns } from './advance_runs.ts'
 
-/** `poll_ms`: how often due runs are looked for. A delay ends so much later at most, and a run of a worker that died goes on. */
+/**
+ * `poll_ms`: interval at which due runs are looked for. A delay ends at most this much late, and the runs of a dead
+ * worker resume within it.
+ */
 export type AutomationTimes = { poll_ms: number }
 
 export const AUTOMATION_TIMES: AutomationTimes = { poll_ms: 1_000 }
 
 type Dependencies = { pool: Pool; log: Log; config: Config; times?: AutomationTimes }
 
-/** Everybody who asks while runs are advanced is served by the next pass. */
+/** Most callers that share one pass. Calls made during a pass are served by the next one. */
 const CALLERS = 1_000
 
 /**
- * Takes the steps of runs: of those that an event has started or woken when it is told of them, and of those whose delay ends by
- * polling. A worker process has one, which works on one set at a time; those of several processes pass by what another has
- * locked. There is no lease: the lock of a worker that dies is gone with its connection.
+ * Advances runs: when nudged, those that an event has started or woken, and by polling, those whose delay has ended.
+ * Each worker process has one Advancer, which works on one set at a time and skips runs that another process has
+ * locked. There is no lease: the locks of a worker that dies end with its connection.
  */
 export class Advancer {
   readonly #log: Log
@@ -43,17 +46,17 @@ export class Advancer {
     this.advance = () => advance(null)
   }
 
-  /** Starts looking for due runs without being told of them. */
+  /** Starts polling for due runs. */
   start(): void {
     this.#timer = setInterval(() => this.nudge(), this.#poll_ms)
   }
 
-  /** Has the steps that are due taken, without waiting for that: if it fails, polling finds them. */
+  /** Advances due runs in the background; if that fails, polling retries them. */
   nudge(): void {
     this.advance().catch(err => this.#log.error({ err }, 'due runs of automations could not go on'))
   }
 
-  /** Ends after the set that is under way. */
+  /** Stops polling and waits for the current set. */
   async stop(): Promise<void> {
     this.#isStopping = true
     clearInterval(this.#timer)

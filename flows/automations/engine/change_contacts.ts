@@ -19,7 +19,7 @@ import type { Asking, Together, Walker } from './walker.ts'
 const BUSY: Answer = { kind: 'busy' }
 const DONE: Answer = { kind: 'done' }
 
-/** Writes the contacts of runs, as PATCH /contacts/:id does. */
+/** Updates the contacts of runs, as PATCH /contacts/:id does. */
 export async function updateContacts(together: Together, asking: Asking<'update'>[]): Promise<(Answer | Error)[]> {
   const { tx, properties } = together
   const free = await lockOwnContacts(tx, asking, false)
@@ -60,7 +60,7 @@ function givenContact(
   }
 }
 
-/** Returns the contacts that have unsubscribed by that. */
+/** Writes the rows; returns the ids of the contacts that this unsubscribed. */
 async function writeRows(tx: Tx, { run }: Walker, rows: GivenContact[]): Promise<Set<string>> {
   const place = { account_id: run.account_id, domain_id: run.domain_id, audience_id: null }
   const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source: 'api', source_id: null } as const
@@ -72,7 +72,7 @@ async function writeRows(tx: Tx, { run }: Walker, rows: GivenContact[]): Promise
   return new Set(saved.filter(one => one.unsubscribed && one.was_unsubscribed === false).map(({ id }) => id))
 }
 
-/** Adds contacts to segments by hand, and takes out those that were added so. */
+/** Adds contacts to segments as if by hand, or removes contacts that were added by hand. */
 export async function changeMemberships({ tx }: Together, asking: Asking<'segment'>[]): Promise<(Answer | Error)[]> {
   const free = await lockOwnContacts(tx, asking, false)
   const wanted = asking.map(({ run: { account_id, domain_id }, request: { segment_id } }) => ({
@@ -110,8 +110,8 @@ export async function deleteOwnContacts({ tx, deleted }: Together, asking: Askin
 }
 
 /**
- * Takes the locks that writers of contacts take, without waiting for any of them: this transaction holds runs, which a
- * writer may wait for. Returns the contacts that it has got.
+ * Takes the locks that writers of contacts take, but waits for none of them: this transaction holds runs, for which
+ * such a writer may wait. Returns the ids of the contacts that it has locked.
  */
 async function lockOwnContacts(tx: Tx, asking: Walker[], is_deleted: boolean): Promise<Set<string>> {
   const accounts = [...new Set(asking.map(({ run }) => run.account_id))]

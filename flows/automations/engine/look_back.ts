@@ -3,8 +3,8 @@ import { type FoundRow, lookBack } from '#sql/automations/engine/look_back.ts'
 import type { Asking, Together } from './walker.ts'
 
 /**
- * Finds events that runs wait for and that came before. Of one that comes later, the runs are woken in its commit: it locks them
- * first, so either it finds the run waiting, or the run finds the event.
+ * Finds events that runs wait for and that have happened already. A later event wakes the runs in its own commit, which
+ * locks them first: either the event finds the run waiting, or the run finds the event.
  */
 export async function lookBackForEvents({ tx }: Together, asking: Asking<'events'>[]): Promise<Answer[]> {
   const waiting = asking.map(({ run: { account_id, id: run_id }, request: { name, is_first, consumed } }) => ({

@@ -15,7 +15,7 @@ export async function readProperties(tx: Tx, accounts: string[]): Promise<Proper
   return Map.groupBy(rows, ({ account_id }) => account_id)
 }
 
-/** Returns contacts as steps see them, by id; those that do not exist any more are missing. */
+/** Returns contacts as steps see them, by id; deleted contacts are missing. */
 export async function readRunContacts(
   tx: Tx,
   ids: { account_id: string; contact_id: string }[],

@@ -6,7 +6,7 @@ import type { Tx } from '#sql/pool.ts'
 /** Bytes of graphs that a process remembers, as JSON. */
 const CACHE_SIZE = 32 << 20
 
-/** They never change. */
+/** The graph of a version never changes. */
 const graphs = new LRUCache<string, Graph>({
   maxSize: CACHE_SIZE,
   sizeCalculation: graph => JSON.stringify(graph).length,

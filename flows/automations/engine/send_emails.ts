@@ -15,8 +15,8 @@ import { draftOf, mailOf, type StepMail } from './step_email.ts'
 import type { Asking, Together } from './walker.ts'
 
 /**
- * Accepts the emails of runs, in the transaction of their steps. What drafts are made of is read in it as well, and needs no
- * network: so no draft can be older than the contact, the event or the template that it was made from.
+ * Accepts the emails of runs in the transaction of their steps. The sources of the drafts are read in it as well,
+ * without network access, so no draft can be older than the contact, the event or the template that it was made from.
  */
 export async function sendEmails(together: Together, asking: Asking<'email'>[]): Promise<(Answer | Error)[]> {
   const drafts = await makeDrafts(together, asking)
@@ -51,7 +51,7 @@ function whySuppressed({ recipients, topic_id }: Draft): string {
 /** Rows that the emails of an account refer to: contents by their ids, and polls with the drafts that ask them. */
 type Kept = { contents: Map<string, StepContent>; polls: { poll: StepPoll; draft: Draft }[] }
 
-/** Makes the draft of each run, or finds why there is none, and stores what they refer to. */
+/** Makes the draft of each run, or the error that prevents it, and stores the rows that drafts refer to. */
 async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promise<(Draft | Error)[]> {
   const mails = await readMails(together, asking)
   const kept = new Map<string, Kept>()
@@ -76,7 +76,7 @@ async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promis
   return drafts
 }
 
-/** Reads what the emails of steps are made from: each step of a domain once. */
+/** Reads the sources of the emails of steps, once per step and domain. */
 async function readMails(
   { tx, properties }: Together,
   asking: Asking<'email'>[],
@@ -111,7 +111,7 @@ async function readTemplates(tx: Tx, asking: Asking<'email'>[]): Promise<Map<str
   return templates
 }
 
-/** A run that cannot be served fails alone. */
+/** Returns an error instead of throwing it, so that only this run fails. */
 function attempt<Value>(make: () => Value): Value | Error {
   try {
     return make()

@@ -10,10 +10,12 @@ import type { PollForm } from '#lib/polls/new_poll.ts'
 import { listPollKeys, pollOfContent } from '#lib/polls/poll_of_content.ts'
 import { mentionsLink } from '#lib/templates/personal_links.ts'
 
-/** The content of a step as its recipients share it. `id`: the same for the same content. `poll`: the one that it asks. */
+/**
+ * The content of a step that its recipients share. `id`: derived from the content. `poll`: the poll that it contains.
+ */
 export type StepContent = MeasuredContent & { id: string; source: Source; has_links: boolean; poll: PollForm | null }
 
-/** `poll`: the one that the step was given. `subject`: the question of one that only links make. */
+/** `poll`: as given in the step. `subject`: the question of a poll that consists of links alone. */
 type Written = Source & { poll: PollForm | null; subject: string }
 
 export type Author = { purpose: 'marketing' | 'transactional'; postal_address: string | null }
@@ -27,9 +29,9 @@ const contents = new LRUCache<string, StepContent>({
 })
 
 /**
- * Returns a content as it is sent: marketing with a footer to unsubscribe by, unless it has such a link.
+ * Returns a content as it is sent. Marketing mail gets a footer with an unsubscribe link unless it has such a link.
  *
- * @throws {ApiError} when there are too many placeholders, or links to options that the poll does not have
+ * @throws {ApiError} if there are too many placeholders, or links to options that the poll does not have
  */
 export function freezeStepContent(written: Written, { purpose, postal_address }: Author): StepContent {
   const key = hashOf(JSON.stringify([written, purpose, postal_address]))

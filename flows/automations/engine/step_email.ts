@@ -19,8 +19,8 @@ import { type Author, freezeStepContent, idFrom, type StepContent } from './step
 import type { Asking, Together } from './walker.ts'
 
 /**
- * The part of the mail that all recipients of a step share; `template` as it is published now. `event_fields`: values of the event
- * that its placeholders name themselves, as in `{{event.plan}}`. The fallbacks are by key.
+ * The parts of an email that all recipients of a step share. `template`: its published version. `event_fields`: fields
+ * of the event that placeholders name directly, as in `{{event.plan}}`. The fallbacks are by key.
  */
 export type StepMail = {
   template: SentTemplate | null
@@ -41,7 +41,7 @@ type MailSource = {
 }
 
 /**
- * Returns the parts of the mail of a step, before the values of each recipient are put in.
+ * Returns the parts of the mail of a step, before the values of each recipient are inserted.
  *
  * @throws {StepError} if it cannot be sent
  */
@@ -77,10 +77,10 @@ function missing(field: string): never {
   throw new StepError('missing_required_field', `The email has no \`${field}\`, and its template has none either.`)
 }
 
-/** Mail of marketing goes after all other mail, as that of campaigns does. */
+/** Marketing mail is sent after all other mail, as mail of campaigns is. */
 const PRIORITY = { marketing: 10, transactional: 0 } as const
 
-/** The email of one run. @throws {ApiError} if its values do not fit */
+/** Returns the email of one run. @throws {ApiError} if its values do not fit */
 export function draftOf(
   { simulator_domain }: Together,
   { run, automation, request: { config, facts } }: Asking<'email'>,

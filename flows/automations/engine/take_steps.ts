@@ -10,7 +10,10 @@ type AnswerAll<Kind extends Request['kind']> = (
   asking: Asking<Kind>[],
 ) => Promise<(Answer | Error)[]>
 
-/** One after the other: mail goes to contacts as they were changed, and locks of contacts are taken before those of quotas. */
+/**
+ * Handlers in the order in which they run: contacts are changed before mail is sent to them, and locks of contacts are
+ * taken before those of quotas.
+ */
 const ANSWERS: { [Kind in Request['kind']]: AnswerAll<Kind> } = {
   events: lookBackForEvents,
   update: updateContacts,
@@ -20,7 +23,7 @@ const ANSWERS: { [Kind in Request['kind']]: AnswerAll<Kind> } = {
 }
 const KINDS = Object.keys(ANSWERS) as Request['kind'][]
 
-/** Takes runs as far as they go: each in its own way, but what they ask for in sets. */
+/** Advances each run as far as possible; requests of the same kind are handled together. */
 export async function takeSteps(together: Together, walkers: Walker[]): Promise<void> {
   // Rules may have to search large payloads, and other work of the process must not wait for all of them.
   const turns = new Turns()
@@ -41,7 +44,7 @@ export async function takeSteps(together: Together, walkers: Walker[]): Promise<
   }
 }
 
-/** Lets one run per contact make changes at a time, the first: the others then see its changes. */
+/** Lets only the first run per contact make changes, so that the others see them. */
 function chooseRound(walkers: Walker[]): Walker[] {
   const changed = new Set<string>()
   return walkers.filter(({ request, run: { contact_id } }) => {
@@ -53,7 +56,7 @@ function chooseRound(walkers: Walker[]): Walker[] {
   })
 }
 
-/** Goes on with an answer, or from the start; an error fails the step. */
+/** Starts a run, or resumes it with an answer; an error fails the step. */
 function walk(walker: Walker, answer?: Answer | Error): void {
   const { done, value } = answer instanceof Error ? walker.steps.throw(answer) : walker.steps.next(answer as Answer)
   walker.request = done ? null : value

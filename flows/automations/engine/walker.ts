@@ -5,22 +5,25 @@ import type { DueRun } from '#sql/automations/engine/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Properties } from './read_contacts.ts'
 
-/** A run on its way through its steps. */
+/** A run while its steps are taken. */
 export type Walker = {
   run: DueRun
   automation: ActiveAutomation
   steps: Generator<Request, Advanced, Answer>
-  /** The request that it waits for; null: it has come to the end of its way. */
+  /** The request that the run waits for; null before it starts and once it has ended. */
   request: Request | null
   advanced: Advanced | null
-  /** The last event that it has looked at while it waits. */
+  /** The last event that the run has looked at while it waits. */
   seen_event: string | null
 }
 
 /** A run that asks for something of one kind. */
 export type Asking<Kind extends Request['kind']> = Walker & { request: Extract<Request, { kind: Kind }> }
 
-/** Shared by the runs of one transaction. `deleted`, `unsubscribed`: contacts to which one of them has done that. */
+/**
+ * Shared by the runs of one transaction. `deleted`: contacts that one of them has deleted. `unsubscribed`: runs that
+ * have unsubscribed their contact.
+ */
 export type Together = {
   tx: Tx
   simulator_domain: string

@@ -4,11 +4,11 @@ import type { Addressed } from '#sql/campaigns/addressed.ts'
 import { countRecipients } from '#sql/campaigns/count_recipients.ts'
 import type { Queryable } from '#sql/pool.ts'
 
-/** Recipients of a variant below which the better one often loses: about 100 opens or clicks at the usual rates. */
+/** Recipients per variant below which the better one often loses: about 100 opens or clicks at the usual rates. */
 const ENOUGH = { open_rate: 1_000, click_rate: 5_000 }
 
 /**
- * Returns what the sender should know of the size of a test.
+ * Returns warnings about the size of an A/B test.
  *
  * @throws {ApiError} 422 if there are fewer recipients than variants
  */

@@ -13,14 +13,14 @@ import { type CampaignId, lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { addSendJob } from '#sql/campaigns/sending/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 
-/** Chooses the winner of a test by its figures, unless there is one. */
+/** Chooses the winner of a test by its figures, unless it has one already. */
 export async function decideByFigures(tx: Tx, campaign: CampaignId, metric: WinnerMetric): Promise<void> {
   const variants = await listVariants(tx, campaign)
   const { variant, confidence } = judgeVariants(variants, await readVariantFigures(tx, campaign), metric)
   await decide(tx, campaign, { variant, by: 'automatic', confidence })
 }
 
-/** Returns the number of the variant that is ahead, and how surely it is better than the next. */
+/** Returns the number of the variant that is ahead, and the confidence that it is better than the next. */
 export function judgeVariants(
   variants: CampaignVariant[],
   counted: VariantFiguresByNumber,
@@ -35,7 +35,7 @@ export function judgeVariants(
 }
 
 /**
- * Chooses the winner by hand, until there is one.
+ * Chooses the winner by hand, unless there is one already.
  *
  * @throws {ApiError} 404; 422 if the campaign has no test, or no such variant, or its test does not wait for a winner
  */

@@ -25,7 +25,9 @@ const Variant = z
   })
   .meta({ id: 'AbVariantFigures' })
 
-/** The A/B test of a campaign (contract 9.4). Once there is a winner, its figures have the rest of the recipients too. */
+/**
+ * The A/B test of a campaign (contract 9.4). Once there is a winner, its figures include the rest of the recipients.
+ */
 export const CampaignAb = z
   .object({
     object: z.literal('campaign_ab'),

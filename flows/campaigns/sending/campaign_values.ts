@@ -10,13 +10,13 @@ import type { Run } from '#sql/campaigns/sending/runs.ts'
 import { findContent } from '#sql/contents/contents.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** `has_poll`: it has links of a poll. */
+/** `has_poll`: true if the content has poll links. */
 export type CampaignContent = MeasuredContent & { has_poll: boolean }
 
 /** The mail of a variant; without an A/B test all recipients get variant 0. */
 export type SentVariant = { sender: string; subject: string; content_id: string; content: CampaignContent }
 
-/** Returns the variants of a run by their numbers. Null: a content does not exist any more. */
+/** Returns the variants of a run by their numbers; null if a content no longer exists. */
 export async function readVariants(tx: Tx, run: Run): Promise<Map<number, SentVariant> | null> {
   const { account_id, campaign_id: id, sender, subject, content_id } = run
   const tested = run.ab_test === null ? [] : await listVariants(tx, { account_id, id })
@@ -30,12 +30,12 @@ export async function readVariants(tx: Tx, run: Run): Promise<Map<number, SentVa
   return read
 }
 
-/** A recipient whose contact is still there. */
+/** A recipient whose contact still exists. */
 export type ValuedContact = PendingRecipient & { email: string }
 
 const contents = new LRUCache<string, CampaignContent>({ max: 100 })
 
-/** Which values the content of a campaign puts in, which never change. Null: it does not exist any more. */
+/** Returns a content with the values that it uses, which never change; null if it no longer exists. */
 async function readContent(tx: Tx, account_id: string, content_id: string): Promise<CampaignContent | null> {
   const id = `${account_id} ${content_id}`
   const known = contents.get(id)
@@ -47,7 +47,7 @@ async function readContent(tx: Tx, account_id: string, content_id: string): Prom
   return content
 }
 
-/** The subject of one recipient, and its values of what the content uses. */
+/** Returns the subject for one recipient, and its values for the keys of the content. */
 export function valuesOf(contact: ValuedContact, { keys }: MeasuredContent, subject: string) {
   const lookup = recipientLookup({
     ...contact,

@@ -4,16 +4,16 @@ import { moveRun, type RunId } from '#sql/campaigns/sending/runs.ts'
 import { cancelDeliveries, cancelPending, isBeingSent, lockStopped } from '#sql/campaigns/stop/cancel_rest.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** Recipients and emails that one commit cancels: its locks are held for as long. */
+/** Recipients and emails that are canceled per commit; more would hold their locks for longer. */
 const PENDING = 5_000
 const EMAILS = 500
 
-/** A result that is still to come is waited for. */
+/** Seconds until emails that are being sent are looked at again. */
 const WAIT_SECONDS = 2
 
 /**
- * Cancels what is left of a campaign that was canceled or has failed, a part in each commit. None of it can be claimed since the
- * commit that stopped the campaign. Null: the campaign is not stopped, or nothing is left.
+ * Cancels the rest of a campaign that was canceled or has failed, one slice per commit. None of it can be claimed since
+ * the commit that stopped the campaign. Returns null if the campaign is not stopped or nothing is left.
  */
 export async function clearStopped(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function clearStopped(
   return { in_seconds: WAIT_SECONDS }
 }
 
-/** Cancels emails and recipients of a stopped campaign, up to so many of each; returns how many. */
+/** Cancels emails and recipients of a stopped campaign, at most the given number of each; returns how many. */
 export async function cancelPart(
   tx: Tx,
   run: RunId,

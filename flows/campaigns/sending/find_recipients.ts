@@ -5,15 +5,15 @@ import type { Run } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 import { dueTimesAhead } from './local_due_times.ts'
 
-/** Contacts that one commit looks at. */
+/** Contacts per commit. */
 const SLICE = 5_000
 
 /**
- * Stores the next recipients of a run, whose row is locked, with its cursor. Returns false if its segment or topic does not
- * exist any more.
+ * Stores the next recipients of a run and its cursor; the row of the run must be locked. Returns false if its segment
+ * or topic no longer exists.
  */
 export async function findRecipients(tx: Tx, run: Run, simulator_domain: string, slice = SLICE): Promise<boolean> {
-  // In local time it is sent hours later: how recently they were mailed is judged then alone.
+  // In local time the mail goes out hours later, so recent mail is checked only then.
   const looked_for = run.send_in_local_time ? { ...run, skip_if_mailed_within_hours: null } : run
   const addressed = await loadAddressed(tx, run.account_id, looked_for, simulator_domain)
   if (!addressed) return false

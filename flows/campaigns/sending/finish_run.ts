@@ -7,7 +7,7 @@ import type { Run } from '#sql/campaigns/sending/runs.ts'
 import { setSchedule } from '#sql/campaigns/start/start_campaign.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** Nothing of it is left to send. A campaign that recurs waits for its next run. */
+/** Ends a run that has nothing left to send. A recurring campaign then waits for its next run. */
 export async function finishRun(tx: Tx, run: Run, log: Log): Promise<null> {
   const campaign = { account_id: run.account_id, id: run.campaign_id }
   await endRun(tx, run, 'sent')
@@ -28,7 +28,7 @@ function rhythmOf({ recurrence, recurrence_every, timezone, first_run_at, send_i
   return { recurrence, recurrence_every, timezone, first_run_at, send_in_local_time }
 }
 
-/** It cannot go on, for a reason that does not pass. The next step clears away what is left of it. */
+/** Fails a run for a permanent reason. The next step cancels the rest of it. */
 export async function failRun(tx: Tx, run: Run, error: string): Promise<{ in_seconds: number }> {
   await endRun(tx, run, 'failed', error)
   return { in_seconds: 0 }

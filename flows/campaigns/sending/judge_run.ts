@@ -5,17 +5,17 @@ import { pauseCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Tx } from '#sql/pool.ts'
 import { describeComplaints, TOO_MANY } from './judge_complaints.ts'
 
-/** With fewer a rate says nothing. */
+/** Results below which a rate is not significant. */
 const SAMPLE = 500
-/** Share of the emails that were taken by their server or bounced. */
+/** Share of bounces among the emails that were delivered or bounced. */
 const MAX_BOUNCED = 0.05
-/** Attempts that ended without an answer of a mail server. */
+/** Attempts that ended without a response from a mail server. */
 const MAX_UNREACHED = 50
 
 /**
- * Pauses a campaign that too many of its recipients bounce or complain about, or whose mail reaches no server at all. Bounces
- * are judged for each 500 results by themselves, complaints for all since the last such pause, and together with those of the
- * domain's other campaigns until that has paused it once. Returns whether it was paused.
+ * Pauses a campaign with too many bounces or complaints, or whose mail reaches no server at all. Bounces are judged per
+ * 500 results. Complaints are judged over all results since they last paused the campaign, and together with those of
+ * the domain's other campaigns until that has paused it once. Returns true if it was paused.
  */
 export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
   const { delivered = 0, bounced = 0, sent = 0, complained = 0, unreached = 0 } = await readFigures(tx, run)

@@ -3,15 +3,15 @@ import { type DueTimes, listWaitingZones, listZonesAhead, releaseWaiting } from 
 import type { Run } from '#sql/campaigns/sending/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** When the next contacts that a run looks at get their email, by their zones; null: all at once. */
+/** Returns when the next contacts of a run get their email, by time zone; null if all get it at once. */
 export async function dueTimesAhead(tx: Tx, run: Run, limit: number): Promise<DueTimes | null> {
   if (!run.send_in_local_time || run.scheduled_at === null) return null
   return dueTimes(run, run.scheduled_at, await listZonesAhead(tx, run, limit))
 }
 
 /**
- * Gives recipients who waited for the winner of an A/B test the time of their zone, up to `limit`; returns how many. Where it has
- * passed, their email is due at once.
+ * Schedules at most `limit` recipients who waited for the winner of an A/B test, by their time zones; returns how many.
+ * If that time has passed, their email is due at once.
  */
 export async function releaseLocally(tx: Tx, run: Run, limit: number): Promise<number> {
   if (!run.send_in_local_time || run.scheduled_at === null || run.decided_variant === null) return 0
@@ -20,7 +20,7 @@ export async function releaseLocally(tx: Tx, run: Run, limit: number): Promise<n
   return releaseWaiting(tx, run, dueTimes(run, run.scheduled_at, zones), limit)
 }
 
-/** Contacts without a zone, and with one that is not known any more, have that of the campaign. */
+/** Contacts without a zone, or with one that is no longer known, use that of the campaign. */
 function dueTimes({ timezone }: Run, at: Date, zones: string[]): DueTimes {
   const times = localTimes(at, timezone, zones)
   return { other: at.toISOString(), zones: [...times].map(([name, time]) => ({ name, at: time.toISOString() })) }

@@ -13,22 +13,22 @@ import { releaseLocally } from './local_due_times.ts'
 import { sendSlice } from './send_slice.ts'
 import { reasonOf } from './wait_reasons.ts'
 
-/** Emails of one campaign that are stored ahead of being sent. */
+/** Most emails of one campaign that are stored ahead of being sent. */
 const AHEAD = 10_000
-/** Emails that one commit stores. */
+/** Emails stored per commit. */
 const SLICE = 1_000
-/** Recipients whose wait for a winner one commit ends. */
+/** Recipients released per commit once the winner is known. */
 const RELEASED = 5_000
 
-/** A run that no commit has moved for so long has lost its job. */
+/** A run that is this late for its next step has lost its job. */
 const LOST_SECONDS = 40
 /** How long until a campaign is looked at again: while its mail goes out, and while it waits for retries. */
 const SOON_SECONDS = 1
 const LATER_SECONDS = 10
-/** Until other time zones are due, whose times may be hours away. */
+/** Longest wait for the next time zone, which may be hours away. */
 const MAX_WAIT_SECONDS = 600
 
-/** `slice`: contacts and recipients that one commit takes; tests take fewer. */
+/** `slice`: contacts and recipients per commit; tests use fewer. */
 type Services = { pool: Pool; log: Log; config: { SIMULATOR_DOMAIN: string }; slice?: number; ahead?: number }
 type Campaign = { account_id: string; campaign_id: string }
 
@@ -36,8 +36,9 @@ type Campaign = { account_id: string; campaign_id: string }
 type Step = { in_seconds: number } | null
 
 /**
- * Sends a campaign as far as it goes at the moment: finds its recipients, stores their emails, and ends it once all are sent.
- * Each commit stands by itself, so a worker may die at any point. What remains is left to a job, and in the end to the sweep.
+ * Sends as much of a campaign as is possible now: finds its recipients, stores their emails, and ends it once all are
+ * sent. Each commit is complete in itself, so a worker may die at any point. A job continues later; if that is lost,
+ * the sweep adds another.
  */
 export async function sendCampaign(services: Services, campaign: Campaign): Promise<void> {
   for (;;) {
@@ -82,7 +83,7 @@ async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run:
   return { in_seconds: LATER_SECONDS }
 }
 
-/** While the operator has paused sending, a campaign waits and gives the reason, unless nothing of it is left. */
+/** Stores why a campaign waits while the operator has paused sending; returns false if nothing of it is left. */
 async function waitsForOperator(tx: Tx, run: Run, paused: NonNullable<Run['paused']>): Promise<boolean> {
   const { has_pending, has_unfinished } = await findRest(tx, run)
   if (!has_pending && !has_unfinished) return false
@@ -90,7 +91,7 @@ async function waitsForOperator(tx: Tx, run: Run, paused: NonNullable<Run['pause
   return true
 }
 
-/** Bounces of what is on its way are judged meanwhile. */
+/** Waits less while emails are unfinished, so that their bounces are judged. */
 function waitFor(seconds: number, has_unfinished: boolean): number {
   return Math.min(Math.max(1, Math.ceil(seconds)), has_unfinished ? LATER_SECONDS : MAX_WAIT_SECONDS)
 }
@@ -109,7 +110,7 @@ async function waitForWinner(tx: Tx, run: Run, test: NonNullable<Run['ab_test']>
 /** Campaigns per sweep. */
 const SWEPT = 100
 
-/** Gives a job to each campaign whose job was lost. */
+/** Adds a job for each campaign whose job was lost. */
 export async function sweepCampaigns(pool: Pool, log: Log): Promise<void> {
   for (const campaign of await listDueRuns(pool, SWEPT)) {
     await addSendJob(pool, campaign)

@@ -24,8 +24,9 @@ import { type Wait, waitOf } from './wait_reasons.ts'
 export type SentSlice = { taken: number; wait: Wait | null }
 
 /**
- * Stores the emails of the next recipients of a run, whose row is locked, and notes in the same commit whose they are. What
- * quotas or a warm-up have no room for stays pending. Null: the content of the campaign does not exist any more.
+ * Stores the emails of the next recipients of a run, and in the same commit which recipient each is for. The row of the
+ * run must be locked. Recipients beyond a quota or a warm-up limit stay pending. Returns null if the content of the
+ * campaign no longer exists.
  */
 export async function sendSlice(tx: Tx, run: Run, limit: number, simulator_domain: string): Promise<SentSlice | null> {
   const variants = await readVariants(tx, run)

@@ -1,11 +1,11 @@
 import type { RefusedEmail } from '#flows/sending/accept_emails.ts'
 
-/** Why the rest of a campaign waits though nobody paused it, and when it is tried again. */
+/** The reason why a campaign waits though nobody paused it, and when it is retried. */
 export type Wait = { reason: string; in_seconds: number }
 
-/** How long a pause or a fault lasts nobody knows. */
+/** Used for a pause or a fault, whose duration is unknown. */
 const RETRY_SECONDS = 30
-/** A quota may be raised, and a warm-up turned off, before its time. */
+/** Longest wait: a quota may be raised, or a warm-up turned off, at any time. */
 const MAX_SECONDS = 10 * 60
 
 const REASONS: Partial<Record<RefusedEmail['fault'], string>> = {
@@ -18,12 +18,12 @@ const REASONS: Partial<Record<RefusedEmail['fault'], string>> = {
   domain_not_verified: 'The domain may not send at the moment.',
 }
 
-/** A campaign goes on by itself once the reason is gone. */
+/** Returns the wait for a refusal. The campaign continues by itself once the reason is gone. */
 export function waitOf({ fault, detail }: RefusedEmail): Wait {
   return { reason: reasonOf(fault), in_seconds: Math.min(detail.retry_after ?? RETRY_SECONDS, MAX_SECONDS) }
 }
 
-/** A sentence for people, for `pause_reason`. */
+/** Returns a sentence for `pause_reason`. */
 export function reasonOf(fault: RefusedEmail['fault']): string {
   return REASONS[fault] ?? 'This server cannot send at the moment.'
 }

@@ -7,7 +7,10 @@ import type { CampaignFields, CampaignId } from '#sql/campaigns/campaigns.ts'
 import { findNewestRun } from '#sql/campaigns/report/runs.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** Refuses a change of what the figures of earlier runs are about. @throws {ApiError} 422 */
+/**
+ * Rejects a change of the domain or the A/B test after the first run: figures of earlier runs depend on them. @throws
+ * {ApiError} 422
+ */
 export async function requireSame(
   tx: Tx,
   campaign: CampaignId,

@@ -5,7 +5,7 @@ import type { Schedule } from '#lib/sending/schedule.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { PlannedStart } from '#sql/campaigns/start/start_campaign.ts'
 
-/** Returns when a draft begins; null: at once. @throws {ApiError} 422 if it needs a time, or a later one */
+/** Returns when a draft starts; null if at once. @throws {ApiError} 422 if it needs a time, or a later one */
 export function planStart(
   { recurrence, send_in_local_time, timezone }: Campaign,
   schedule: Schedule | null,

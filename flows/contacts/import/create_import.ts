@@ -15,13 +15,13 @@ import { listStoredProperties, type StoredProperty } from '#sql/contacts/propert
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Imports of an account that have not ended. */
+/** Most unfinished imports per account. */
 const MAX_OPEN = 5
 
-/** A file that has arrived. */
+/** An uploaded file. */
 export type ImportFile = FileText & { blob_id: string }
 
-/** Stores a file that came in a JSON body. */
+/** Stores a file from a JSON body. */
 export async function storeCsv(blobs: Blobs, account_id: string, csv: string): Promise<ImportFile> {
   const probe = new EncodingProbe()
   const bytes = Buffer.from(csv)
@@ -86,7 +86,7 @@ function encodingOf({ encoding, is_utf8 }: ImportFile, given: string | undefined
 
 type Resolved = { columns: Column[]; ignored: string[] }
 
-/** Looks up the properties of columns, and adds those that are missing if it may; else such columns are ignored. */
+/** Looks up the properties of columns. Adds missing ones if `may_create`; otherwise ignores their columns. */
 async function resolveProperties(
   pool: Pool,
   account_id: string,
@@ -116,7 +116,7 @@ async function resolveProperties(
   return resolved
 }
 
-/** @returns null for a column that is not asked for and whose name makes no key */
+/** @returns null for a column that was not asked for and whose name is not a valid key */
 async function addProperty(pool: Pool, account_id: string, column: PropertyColumn): Promise<StoredProperty | null> {
   const { success, data } = NewProperty.safeParse({ key: column.key, type: column.type ?? 'string' })
   if (!success) {

@@ -4,7 +4,7 @@ import type { Pool } from '#sql/pool.ts'
 
 const PAGE = 1_000
 
-/** All records of a file that were not stored, as lines of CSV. */
+/** Yields the records of a file that were not stored, as lines of CSV. */
 export async function* exportRecordErrors(pool: Pool, of: { account_id: string; id: string }): AsyncGenerator<string> {
   yield toCsvLine(['row', 'line', 'email', 'outcome', 'message'])
   for (let after = '0'; ; ) {

@@ -18,15 +18,18 @@ export const IMPORT_TIMES: ImportTimes = {
   lease_seconds: 30,
 }
 
-/** Imports that one worker does at the same time. */
+/** Most imports that one worker runs at the same time. */
 const PLACES = 2
 
-/** Runs in a row that end in an unexpected error, before the import is given up. */
+/** Consecutive runs that end in an unexpected error before the import fails. */
 const MAX_ATTEMPTS = 5
 
 type Dependencies = { pool: Pool; log: Log; blobs: Blobs; times?: ImportTimes }
 
-/** Imports files of contacts: leases them, and goes on with those of workers that have died. A job only tells it of new ones. */
+/**
+ * Imports files of contacts: leases imports, and resumes those of workers that have died. A job only announces new
+ * ones.
+ */
 export class Importer extends LeaseLoop<string> {
   readonly #pool: Pool
   readonly #log: Log
@@ -47,11 +50,12 @@ export class Importer extends LeaseLoop<string> {
     while (this.#running.size > 0) await Promise.all(this.#running.values())
   }
 
-  /** Whichever is offered, the one that has waited longest goes first. */
+  /** Claims the imports that have waited longest, whichever was announced. */
   protected override async claim(): Promise<void> {
     const room = PLACES - this.#running.size
     if (room <= 0) return
-    // An owner per claim: a run that has lost its lease is another's, even if this worker takes it over.
+    // Each claim has its own owner, so a run that has lost its lease stays invalid even if this worker claims the
+    // import again.
     const lease = { owner: newId(), seconds: this.#seconds }
     for (const row of await claimImports(this.#pool, lease, room)) {
       const leased = { ...row, ...lease }
@@ -68,7 +72,7 @@ export class Importer extends LeaseLoop<string> {
     if (owned.length > 0) await extendImportLeases(this.#pool, owned, this.#seconds)
   }
 
-  /** Each stops after the slice that it is at. */
+  /** Each run stops after its current slice. */
   protected override giveBack(): void {
     this.#interrupt.abort()
   }
@@ -87,7 +91,7 @@ export class Importer extends LeaseLoop<string> {
     if (error instanceof LostLeaseError) return
     if (this.#interrupt.signal.aborted) return releaseImport(this.#pool, leased)
     this.#log.error({ err: error, import_id: leased.id }, 'an import stopped')
-    // It is taken up again when the lease has run out.
+    // The import is resumed when the lease has expired.
     if (error instanceof OutageError) return
     const attempts = await countAttempt(this.#pool, leased)
     if (attempts >= MAX_ATTEMPTS) await endRun(this.#pool, leased, 'The import stopped at an unexpected error.')

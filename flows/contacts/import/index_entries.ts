@@ -1,18 +1,18 @@
 import { enterPending } from '#sql/contacts/import/index_entries.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Merged rows that are entered at a time. Searches read what is pending row by row, so it must stay short. */
+/** Merged rows that are indexed at a time. Searches scan the pending list row by row, so it must stay short. */
 const ENOUGH = 16_000
 
-/** More merged rows than this wait for the entries of those before. */
+/** With more merged rows than this, the import waits until earlier ones are indexed. */
 const TOO_MANY = 40_000
 
-/** Rows that are left to whoever inserts next, as those of a few single contacts are. */
+/** With at most this many pending rows, indexing is left to the next insert, as it is for single contacts. */
 const FEW = 2_000
 
 /**
- * Enters merged rows into the indexes over words and properties: a third of what a contact costs. It is done beside the
- * slices, on another connection, so that none of them has the account's lock for so long.
+ * Moves merged rows into the indexes over words and properties, which is a third of the cost of a contact. This runs
+ * beside the slices, on another connection, so that no slice holds the lock of the account for so long.
  */
 export class IndexEntries {
   readonly #pool: Pool
@@ -23,14 +23,14 @@ export class IndexEntries {
     this.#pool = pool
   }
 
-  /** So many rows were merged. */
+  /** Called after that many rows were merged. */
   async add(rows: number): Promise<void> {
     this.#pending += rows
     if (this.#pending >= TOO_MANY) await this.#entering
     if (this.#pending >= ENOUGH && !this.#entering) this.#enter()
   }
 
-  /** Enters what is left. */
+  /** Indexes the rest. */
   async end(): Promise<void> {
     await this.#entering
     if (this.#pending > FEW) await this.#enter()
@@ -38,7 +38,7 @@ export class IndexEntries {
 
   #enter(): Promise<void> {
     this.#pending = 0
-    // A failure loses nothing: entries that stay pending are made by the next call, or by the next insert.
+    // A failure loses nothing: pending entries are indexed by the next call or the next insert.
     this.#entering = enterPending(this.#pool)
       .catch(() => {})
       .finally(() => {

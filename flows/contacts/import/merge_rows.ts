@@ -8,18 +8,20 @@ import { IndexEntries } from './index_entries.ts'
 import type { Leased } from './stage_file.ts'
 import type { StageProgress } from './stage_progress.ts'
 
-/** Most records of a slice. It mostly ends before, by the time that it takes (merge_import_slice.sql). */
+/** Most records per slice. Most slices end earlier, by time (merge_import_slice.sql). */
 const SLICE = 4_000
 
-/** While a slice waits for the lock, others wait behind it: it gives up soon, and lets them pass before it asks again. */
+/**
+ * While a slice waits for the lock, others wait behind it. So it gives up soon and lets them pass before it retries.
+ */
 const WAIT_MS = 50
 const PAUSE_MS = 30
 
-/** `unstaged`: rows are missing. `orphaned`: the domain was deleted. */
+/** `unstaged`: staged rows are missing. `orphaned`: the domain was deleted. */
 export type Merged = 'done' | 'unstaged' | 'orphaned'
 
 /**
- * Merges the staged rows of an import, and waits for those that are being staged.
+ * Merges the staged rows of an import, and waits for rows that are still being staged.
  *
  * @param progress null if all rows are staged
  * @throws {LostLeaseError} @throws the reason of `stopping`
@@ -35,7 +37,7 @@ export async function mergeRows(
   for (let merged = leased.merged_through; ; ) {
     stopping.throwIfAborted()
     const chunks = progress?.chunks ?? 0
-    // Changes of the row of the import are made here, between slices, each of which has it to itself.
+    // The row of the import is updated here, between slices, because each slice locks it.
     const file = progress?.takeEnd()
     if (file) await noteRecords(pool, leased, file)
     if (performance.now() - extended_at > (leased.seconds * 1_000) / 3) {
@@ -50,7 +52,7 @@ export async function mergeRows(
         merged = through
         break
       case 'ahead':
-        // Without anybody who stages them there is nothing to wait for: the rows were lost.
+        // Nobody is staging rows, so the missing ones were lost.
         if (!progress) return 'unstaged'
         await progress.wait(chunks)
         break

@@ -8,8 +8,8 @@ import { type Leased, type Services, stageFile } from './stage_file.ts'
 import { StageProgress } from './stage_progress.ts'
 
 /**
- * Imports a file: stages its rows unless they are, merges them meanwhile, and tells that it has ended. Goes on where another
- * worker stopped, wherever that was.
+ * Imports a file: stages its rows if necessary, merges them meanwhile, and announces the end. Continues where another
+ * worker stopped.
  *
  * @throws {LostLeaseError} @throws the reason of `stopping`
  */
@@ -20,21 +20,21 @@ export async function runImport(services: Services, leased: Leased, stopping: Ab
     const merged = isStaged
       ? await mergeRows(pool, leased, stopping, null)
       : await stageAndMerge(services, leased, stopping)
-    // Postgres has crashed: the table of staged rows is unlogged.
+    // The staged rows are lost if Postgres crashes, since their table is unlogged.
     isStaged = false
     if (merged === 'unstaged') continue
     return endRun(pool, leased, merged === 'orphaned' ? 'The domain was deleted.' : null)
   }
 }
 
-/** Stages and merges at once. If one of both ends early, or in an error, it ends the other. */
+/** Stages and merges at the same time. If either ends early or fails, it ends the other. */
 async function stageAndMerge(services: Services, leased: Leased, stopping: AbortSignal): Promise<Merged> {
   const { pool } = services
   await clearStage(pool, leased)
   const end = new AbortController()
   const ending = AbortSignal.any([stopping, end.signal])
   const progress = new StageProgress()
-  // Staging and merging wait for each other: both look at the signal again.
+  // Staging and merging wait for each other, so both must check the signal again.
   ending.addEventListener('abort', () => progress.stop(), { once: true })
   const staging = stageFile(services, leased, ending, progress).catch(error => end.abort(error))
   try {
@@ -45,7 +45,10 @@ async function stageAndMerge(services: Services, leased: Leased, stopping: Abort
   }
 }
 
-/** The staged rows go first: whoever takes over an import that was not ended finds none, and ends it. */
+/**
+ * Ends an import. Deletes the staged rows first: a worker that takes over an unfinished import then finds none and ends
+ * it.
+ */
 export async function endRun(pool: Pool, leased: Leased, error: string | null): Promise<void> {
   const { account_id, id } = leased
   await dropStage(pool, id)

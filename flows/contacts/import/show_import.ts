@@ -5,7 +5,7 @@ import type { Queryable } from '#sql/pool.ts'
 /** Errors that are shown with an import. */
 const SHOWN_ERRORS = 100
 
-/** An import with the first errors of its file (contract 6.4), or null if there is none. */
+/** Returns an import with the first errors of its file (contract 6.4); null if there is no such import. */
 export async function showImport(
   db: Queryable,
   account_id: string,

@@ -9,14 +9,14 @@ import { type StagedChunk, stageChunk } from '#sql/contacts/import/staging.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { StageProgress } from './stage_progress.ts'
 
-/** Records that are staged in one commit, and their characters at most. */
+/** Most records staged per commit, and most characters of them. */
 const CHUNK = 5_000
 const CHUNK_LENGTH = 1_000_000
-/** Rows that are staged ahead of those that are merged: as few as Postgres still has in its buffers when they are merged. */
+/** Most rows that are staged ahead of merging: as many as Postgres still has in its buffers when they are merged. */
 const AHEAD = 30_000
-/** Characters that are made bytes at a time. */
+/** Characters that are encoded at a time. */
 const PIECE = 64 * 1024
-/** Records that may be wrong: each is kept with its fault, and a file of nothing else would fill the disk. */
+/** Most invalid records: each is stored with its fault, so a file of nothing else would fill the disk. */
 const MAX_FAULTS = 100_000
 
 export type Services = { pool: Pool; blobs: Blobs }
@@ -24,7 +24,7 @@ export type Services = { pool: Pool; blobs: Blobs }
 export type Leased = LeasedImport & { owner: string; seconds: number }
 
 /**
- * Reads the file of an import and stages its rows, so that they can be merged: those that were staged before are to be gone.
+ * Reads the file of an import and stages its rows to be merged. Rows that were staged before must be gone.
  *
  * @throws {LostLeaseError} @throws the reason of `stopping`
  */
@@ -45,7 +45,7 @@ export async function stageFile(
   const store = async () => {
     await storing
     storing = stageChunk(pool, leased, chunk).then(() => progress.advance())
-    storing.catch(() => {}) // thrown by whoever waits for it
+    storing.catch(() => {}) // rethrown where it is awaited
     chunk = new Chunk()
   }
   try {
@@ -54,7 +54,7 @@ export async function stageFile(
       const row = readRow(cells, options)
       if (typeof row !== 'string')
         chunk.add(toCopyLine(id, { ...row, n, line, id: newId(), may_repeat: seen.add(row.email) }))
-      // The faults of records that are merged are kept.
+      // Faults of records that are already merged are stored already.
       else if (n > merged_through) chunk.addFault({ n, line, email: shownEmail(cells, options.columns), message: row })
       if (typeof row === 'string' && ++faults === MAX_FAULTS) {
         error = `The file was not read any further than line ${line}: 100,000 of its records are wrong.`
@@ -78,7 +78,7 @@ export async function stageFile(
   progress.end({ records, error })
 }
 
-/** Lines are bytes as soon as there are some: as text they would take several times the memory. */
+/** Lines of COPY. They are encoded early, because as text they would take several times the memory. */
 class Chunk implements StagedChunk {
   readonly faults: StagedChunk['faults'] = []
   readonly #pieces: Buffer[] = []

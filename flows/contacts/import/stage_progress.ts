@@ -1,6 +1,6 @@
 import type { StagedFile } from '#sql/contacts/import/leases.ts'
 
-/** Tells whoever merges the rows of an import how far they are staged, and whoever stages them how far they are merged. */
+/** Progress of an import, shared between merging and staging: each sees how far the other has come. */
 export class StageProgress {
   #chunks = 0
   #end: StagedFile | null = null
@@ -9,31 +9,31 @@ export class StageProgress {
   #wake: (() => void) | null = null
   #wakeStage: (() => void) | null = null
 
-  /** Another chunk is staged. */
+  /** Called when another chunk is staged. */
   advance(): void {
     this.#chunks++
     this.#wake?.()
   }
 
-  /** All of the file is staged. */
+  /** Called when the whole file is staged. */
   end(file: StagedFile): void {
     this.#end = file
     this.advance()
   }
 
-  /** How many chunks are staged so far. */
+  /** Number of chunks staged so far. */
   get chunks(): number {
     return this.#chunks
   }
 
-  /** The file, once all of it is staged, and only once. */
+  /** Returns the file once all of it is staged, and only once. */
   takeEnd(): StagedFile | null {
     const end = this.#end
     this.#end = null
     return end
   }
 
-  /** Waits until more than so many chunks are staged, or `stop()`. */
+  /** Waits until more than `chunks` chunks are staged, or `stop()`. */
   async wait(chunks: number): Promise<void> {
     if (this.#chunks > chunks) return
     await new Promise<void>(resolve => {
@@ -42,7 +42,7 @@ export class StageProgress {
     this.#wake = null
   }
 
-  /** All records up to this one are merged. */
+  /** Called when all records up to this one are merged. */
   merge(through: number): void {
     this.#merged = through
     this.#wakeStage?.()
@@ -58,7 +58,7 @@ export class StageProgress {
     this.#wakeStage = null
   }
 
-  /** Nobody is to wait any more. */
+  /** Ends all waits. */
   stop(): void {
     this.#isStopped = true
     this.#wakeStage?.()

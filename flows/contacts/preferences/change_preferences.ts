@@ -29,8 +29,8 @@ type Change = { topic_id: string | null; subscription: Subscription }
 export type ChangedPreferences = { before: Preferences; after: Preferences }
 
 /**
- * Stores what the recipient of an email wants, in one commit with its consents, the events of the email and webhooks. Takes
- * no lock of the account, so that no import delays it. Null if the domain does not exist any more.
+ * Stores the preferences of the recipient of an email in one commit with consents, events of the email and webhook
+ * events. Takes no lock of the account, so that no import delays it. Returns null if the domain no longer exists.
  *
  * A person who has complained may only opt out.
  */
@@ -65,8 +65,8 @@ async function changeInside(
 }
 
 /**
- * The row of a contact is locked against its deletion, which takes over its opt-outs; an address that is no contact against
- * becoming one.
+ * Reads and locks preferences. The row of a contact is locked against deletion, which takes over its opt-outs; an
+ * address without a contact is locked against becoming one.
  */
 async function lockPreferences(
   tx: Tx,
@@ -85,7 +85,7 @@ async function lockPreferences(
   }
 }
 
-/** Returns the changes that a wish makes, everything first. */
+/** Returns the changes that a wish makes; a change of everything comes first. */
 function differences({ is_unsubscribed, has_complained, topics }: Preferences, wish: Wish): Change[] {
   const is = new Map<string | null, boolean>(topics.map(topic => [topic.id, topic.is_subscribed]))
   is.set(null, !is_unsubscribed)
@@ -97,7 +97,10 @@ function differences({ is_unsubscribed, has_complained, topics }: Preferences, w
   })
 }
 
-/** Returns what has changed: of an address that is no contact another request may have changed it first. */
+/**
+ * Stores changes and returns those that took effect: another request may have changed an address without a contact
+ * first.
+ */
 async function store(tx: Tx, person: Person, { contact_id }: Preferences, changes: Change[]): Promise<Change[]> {
   const { account_id } = person
   if (contact_id === null) {

@@ -16,10 +16,10 @@ import { hasUnsubscribeHeader, listHeaders } from '#lib/topics/list_headers.ts'
 import type { EmailToSend } from '#sql/delivery/emails_to_send.ts'
 import type { StoredFile } from './fetch_attachments.ts'
 
-/** The store of files failed, as the database may: no fault of the email. */
+/** The blob store failed, as the database may; the email is not at fault. */
 class ReadFileError extends Error {}
 
-/** For whom a message is composed: `id` of the delivery. */
+/** The recipient for whom a message is composed. `id`: of the delivery. */
 export type Recipient = { id: string; recipient: string }
 
 type Ingredients = {
@@ -41,7 +41,7 @@ export async function composeEmail(
   const links = isPersonal(email.renderer) ? await unsubscribeLinks(namedRecipient(email, recipient)) : null
   const personal = links ? personalParts(email, links, await trackedBy(email, recipient)) : undefined
   const { html, text } = await renderEmail(email, personal).catch(unsendable)
-  // Only mail that was submitted by SMTP has these two among its own.
+  // Only mail submitted by SMTP has these two among its own headers.
   const { Date: own_date, Sender: sender, ...headers } = withListHeaders(email, domainOf(from.address), links)
   const message: Message = {
     message_id: email.message_id,
@@ -82,12 +82,15 @@ function namedRecipient(
   { id: delivery_id, recipient: address }: Recipient,
 ): UnsubscribingRecipient {
   const { account_id, id: email_id, topic_id, return_path } = email
-  // Without a domain nothing is sent (prepare_message.ts).
+  // Set, since nothing is sent without a domain (prepare_message.ts).
   const domain_id = email.domain_id as string
   return { account_id, domain_id, address, topic_id, email_id, delivery_id, return_path }
 }
 
-/** Mail of a topic, a campaign or an automation that has links to unsubscribe by gets headers to unsubscribe by, unless it has its own. */
+/**
+ * Adds List-Unsubscribe headers to mail of a topic, a campaign or an automation that has links to unsubscribe, unless
+ * it has such headers.
+ */
 function withListHeaders(email: EmailToSend, domain: string, links: UnsubscribeLinks | null): Record<string, string> {
   const { headers, topic_id, campaign_id, automation_id } = email
   if (!links || (topic_id ?? campaign_id ?? automation_id) === null || hasUnsubscribeHeader(headers)) return headers
@@ -100,7 +103,10 @@ function unsendable(error: unknown): never {
   throw error instanceof RenderError ? new UnsendableError(error.message, { cause: error }) : error
 }
 
-/** Submitted mail may have fields of one name, whose values lie on lines of their own; no other value has a line break. */
+/**
+ * Splits values into fields of the same name: submitted mail may have several, whose values are separated by line
+ * breaks; no other value has a line break.
+ */
 function fieldsOf(headers: Record<string, string>): Record<string, string[]> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.split('\n')]))
 }

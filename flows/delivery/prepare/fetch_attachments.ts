@@ -12,19 +12,19 @@ import { setAttachmentBlob } from '#sql/sending/attachments.ts'
 /** A file of an email whose content is stored. */
 export type StoredFile = AttachmentToSend & { blob_id: string; size: number }
 
-/** From the first byte of the request to the last one of the file. */
+/** Time limit from the first byte of the request to the last byte of the file. */
 const DEADLINE_MS = 60_000
 const MAX_REDIRECTS = 3
 
-/** Files that are fetched at the same moment, and those of one account: its paths may all lead to servers that dawdle. */
+/** Most files fetched at the same time, in all and per account: all paths of an account may lead to slow servers. */
 const AT_ONCE = 32
 const OF_ACCOUNT = 8
 
 /**
- * The files of an email, all of them stored. What a path points to is fetched for the first attempt, once: every later
- * one sends the same, whatever has become of the path.
+ * Returns the files of an email, all of them stored. The file at a path is fetched once, for the first attempt: later
+ * attempts send the same bytes even if the path has changed.
  *
- * @throws {UnsendableError} when it can never be fetched; {ComposeError} when it may be, later
+ * @throws {UnsendableError} if a file can never be fetched; {ComposeError} if it may be fetched later
  */
 export type FetchFiles = (email: EmailToSend) => Promise<StoredFile[]>
 
@@ -79,7 +79,7 @@ function takeTurns(): <T>(account_id: string, act: () => Promise<T>) => Promise<
   }
 }
 
-/** `signal`: when the process stops, nothing is fetched any more. */
+/** `signal`: aborted when the process stops; then nothing more is fetched. */
 type Dependencies = Pick<Foundation, 'pool' | 'config' | 'log'> & { blobs: Blobs; signal: AbortSignal }
 
 function isStored(file: AttachmentToSend): file is StoredFile {

@@ -20,18 +20,20 @@ import type { EmailId } from '#sql/sending/emails.ts'
 import { composeEmail, mailbox, type Recipient } from './compose_email.ts'
 import type { FetchFiles, StoredFile } from './fetch_attachments.ts'
 
-/** Bytes over which a message is large, and takes its size from the room that all large messages of a process share. */
+/**
+ * Messages with more bytes are large: they take their size from the room that all large messages of a process share.
+ */
 export const LARGE = 1 << 20
 
-/** Of the domain that an email is from; `return_path` is where bounces come back to once its MX record is verified. */
+/** The domain that an email is from. `return_path`: where bounces return to, once its MX record is verified. */
 export type SenderDomain = Wishes & { name: string; return_path: string | null }
 
 /**
- * `size` is what composing the message and keeping it takes, in bytes, more or less. Composing is done once for all
- * recipients, or for each by itself if the email is personal (lib/contents/compile_content.ts).
+ * `size`: approximate bytes that composing and keeping the message takes. The message is composed once for all
+ * recipients, or per recipient if the email is personal (lib/contents/compile_content.ts).
  */
 export type Prepared = { sender: SenderDomain; size: number; compose(recipient: Recipient): Promise<Buffer> }
-/** `onSlow` is called when it will have to wait for servers of strangers, before it does. */
+/** `onSlow` is called before it has to wait for servers of strangers. */
 export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
 type Dependencies = {
@@ -41,13 +43,13 @@ type Dependencies = {
   log: Log
   fetchFiles: FetchFiles
   readBlob: ReadBlob
-  /** How long the keys of a domain are remembered. */
+  /** How long the keys of a domain are cached. */
   keys_ms: number
 }
 
 /**
- * Loads an email but what is large of it, then composes and signs. The same email gives the same bytes every time: its
- * date and boundary are frozen. Only its signatures are others once its domain has other keys.
+ * Loads an email except its large parts, then composes and signs it. The same email always gives the same bytes, since
+ * its date and boundary are frozen; only its signatures change when its domain has new keys.
  */
 export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependencies): PrepareMessage {
   const { pool } = deps
@@ -68,7 +70,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
     const { return_path, tls, transport } = email
     const from = mailbox(email.from)
     const isSlow = email.attachments.some(({ blob_id }) => blob_id === null)
-    // Many may wait, for files or for room, with nothing in memory but what is small of them.
+    // Many emails may wait for files or for room, so only their small parts stay in memory.
     if (isSlow) {
       email = withoutContents(email)
       onSlow?.()
@@ -87,7 +89,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
   }
 }
 
-/** When what is stored of one email cannot be read, that one alone fails. */
+/** Loads emails; if the stored data of one cannot be parsed, only that one fails. */
 async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Error)[]> {
   try {
     const emails = new Map((await listEmailsToSend(pool, ids)).map(email => [email.id, email]))
@@ -102,7 +104,10 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
   }
 }
 
-/** A text takes its characters and the lines that encode it, a file only the lines, a message also what it is read into. */
+/**
+ * Estimates the memory of a message: a text takes its characters and its encoded lines, a file only the lines, an
+ * attached message also the buffers that it is read into.
+ */
 function sizeOf(email: EmailToSend, files: StoredFile[], config: Config): number {
   const { content_size, tracking, tracking_host } = email
   const tracked_size = tracking === null ? 0 : sizeOfTracking(content_size, trackingOrigin(tracking_host, config))

@@ -6,10 +6,10 @@ import { isBulk } from '../decide_outcome.ts'
 import { LARGE, type SenderDomain } from './prepare_message.ts'
 import type { SharedMessages } from './shared_messages.ts'
 
-/** Messages that are composed ahead of a free connection. Large ones are bounded by their bytes instead. */
+/** Most messages composed ahead of a free connection. Large ones are limited by their bytes instead. */
 const PREPARED_AHEAD = 64
 
-/** A message that is not composed after this time may be waiting for a blob store that hangs. */
+/** A message that is not composed after this time is set apart: it may be waiting for a blob store that hangs. */
 const SLOW_MS = 1_000
 
 export type Placed = { delivery: ClaimedDelivery; lane: string }
@@ -30,7 +30,7 @@ type Dependencies = {
 export class PrepareQueue {
   readonly #deps: Dependencies
   readonly #lanes: FairQueue<Placed>
-  /** Deliveries whose messages are being composed. A stop gives them back without waiting for what they wait for. */
+  /** Deliveries whose messages are being composed. A stop gives them back without waiting for them. */
   readonly #preparing = new Set<ClaimedDelivery>()
 
   constructor(deps: Dependencies) {
@@ -48,7 +48,7 @@ export class PrepareQueue {
   }
 
   pump(): void {
-    // Many at a time: one query loads them all.
+    // Starts many at a time, so that one query loads them all.
     if (this.#lanes.active > PREPARED_AHEAD / 2) return
     for (let next = this.#lanes.take(); next; next = this.#lanes.take()) void this.#prepare(next)
   }
@@ -59,7 +59,7 @@ export class PrepareQueue {
     else this.#lanes.free(lane)
   }
 
-  /** Takes out all deliveries that wait or whose messages are being composed. */
+  /** Removes and returns all deliveries that wait or whose messages are being composed. */
   clear(): ClaimedDelivery[] {
     const cleared = [...this.#lanes.clear().map(({ delivery }) => delivery), ...this.#preparing]
     this.#preparing.clear()
@@ -69,7 +69,7 @@ export class PrepareQueue {
   async #prepare({ delivery, lane }: Placed): Promise<void> {
     const { messages, onPrepared, onError, onFree } = this.#deps
     let isParked = false
-    // It may have to wait for its files or for room, and other mail must not wait for it.
+    // This message may have to wait for files or for room, and other mail must not wait for it.
     const park = () => {
       if (isParked) return
       isParked = true

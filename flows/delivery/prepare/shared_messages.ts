@@ -4,18 +4,19 @@ import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import { LARGE, type Prepared, type PrepareMessage } from './prepare_message.ts'
 
 /**
- * Bytes that all large messages of a process take together, of which one destination gets half: one that takes an hour
- * for its mail is not to hold up that of others. What is larger than its share, or than all, goes alone.
+ * Bytes for all large messages of a process. One destination gets at most half, so that a destination that takes an
+ * hour for its mail does not hold up the others. A message that is larger than its share, or than all the room, goes
+ * alone.
  */
 const ROOM = 160 << 20
 
 type Shared = {
-  /** The one that came first, which the room is counted for. */
+  /** The destination of the first delivery, to which the room is charged. */
   destination: string
   users: number
   prepared: Promise<Prepared> | null
   isSlow: boolean
-  /** Who is to be told when it turns out to be slow. */
+  /** Called once it turns out to be slow. */
   onSlow: (() => void)[]
   message: Promise<Buffer> | null
   /** Bytes taken of the room. */
@@ -25,12 +26,12 @@ type Shared = {
 type Waiting = { shared: Shared; size: number; admit: () => void; refuse: (reason: Error) => void }
 
 /**
- * Recipients of one email share its message while any of them is held; those of a personal one share what it is composed
- * from. Large messages wait until there is room.
+ * Recipients of one email share its message while any of them is held; recipients of a personal email share the sources
+ * that it is composed from. Large messages wait until there is room.
  */
 export class SharedMessages {
   readonly #prepareMessage: PrepareMessage
-  /** By id of the email, or of the delivery for the message of a personal one. */
+  /** By id of the email; the message of a personal one by id of the delivery. */
   readonly #shared = new Map<string, Shared>()
   readonly #large: FairQueue<Waiting>
   #isStopped = false
@@ -40,7 +41,7 @@ export class SharedMessages {
     this.#large = new FairQueue(room, room / 2, ({ size }) => size)
   }
 
-  /** Each must leave, whatever becomes of it. */
+  /** Each delivery that joins must `leave`, whatever happens to it. */
   join({ id, email_id, destination, renderer }: ClaimedDelivery): void {
     this.#use(email_id, destination)
     if (isPersonal(renderer)) this.#use(id, destination)
@@ -51,7 +52,7 @@ export class SharedMessages {
     if (isPersonal(renderer)) this.#disuse(id)
   }
 
-  /** `onSlow` is called when it waits for servers of strangers. */
+  /** `onSlow` is called if preparing waits for servers of strangers. */
   prepare({ account_id, email_id }: ClaimedDelivery, onSlow: () => void = () => {}): Promise<Prepared> {
     const shared = this.#of(email_id)
     if (shared.isSlow) onSlow()
@@ -63,7 +64,10 @@ export class SharedMessages {
     return shared.prepared
   }
 
-  /** The finished message. That of a large one is not even read while there is no room; `stop` rejects what waits. */
+  /**
+   * Returns the finished message. Contents of a large one are not even read until there is room; `stop` rejects those
+   * that wait.
+   */
   compose(delivery: ClaimedDelivery, { size, compose }: Prepared): Promise<Buffer> {
     const shared = this.#of(isPersonal(delivery.renderer) ? delivery.id : delivery.email_id)
     shared.message ??= size > LARGE ? this.#roomFor(shared, size).then(() => compose(delivery)) : compose(delivery)

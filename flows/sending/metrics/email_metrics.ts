@@ -4,7 +4,7 @@ import { DIMENSIONS, GRANULARITIES, METRICS, type Metric } from '#lib/sending/me
 const count = (text: string) => z.int().optional().describe(text)
 const rate = (text: string) => z.number().optional().describe(`${text}: a fraction with 4 decimals.`)
 
-/** Those that were asked for. */
+/** The requested metrics. */
 const metrics = {
   received: count('Recipients of received emails.'),
   delivered: count('Recipients whose mail server accepted the email, and sent no bounce after that.'),

@@ -6,7 +6,7 @@ import { type Edge, listPeriods, type Period, resolveRange } from '#sql/sending/
 import { type MetricsRow, readMetrics } from '#sql/sending/metrics/read_metrics.ts'
 import type { DataRow, EmailMetrics } from './email_metrics.ts'
 
-/** Rows of an answer. */
+/** Most rows of an answer. */
 const MAX_ROWS = 10_000
 
 export type AskedMetrics = {
@@ -51,7 +51,7 @@ export async function answerMetrics(db: Queryable, account_id: string, asked: As
 
 type Row = Pick<MetricsRow, 'period'> & Partial<MetricsRow>
 
-/** Adds the periods in which nothing happened. */
+/** Adds the periods without events. */
 function fill(rows: MetricsRow[], periods: Period[]): Row[] {
   const known = new Map(rows.map(row => [row.period, row]))
   return periods.map((_, period) => known.get(period) ?? { period })

@@ -7,20 +7,26 @@ import { concernsAll, storeTogether } from './store_together.ts'
 
 type Outcome = AcceptedEmail | RefusedEmail
 
-/** Accepts a draft in a commit shared with whoever else is waiting; returns after it. @throws {ApiError} if it cannot be stored now */
+/**
+ * Accepts a draft in a commit that concurrent callers share; resolves after the commit. @throws {ApiError} if it cannot
+ * be stored now
+ */
 export type AcceptEmail = (draft: Draft) => Promise<Outcome>
 
-/** Drafts of one commit weigh at most this many characters: more would hold up the event loop. */
+/** Most characters of drafts per commit: more would block the event loop. */
 const MAX_WEIGHT = 1 << 20
-/** About how many characters of JSON a row takes besides text and html. */
+/** Approximate characters of JSON per row, besides text and html. */
 const ROW_WEIGHT = 250
 
-/** Well before callers give up, who would then not know what became of their request. */
+/** Ends well before callers time out and then do not know the result of their request. */
 const PATIENCE_MS = 5_000
-/** A megabyte is stored in a tenth of a second, or in a whole one where much else goes on. */
+/** A megabyte is stored in a tenth of a second, or in a whole second on a busy system. */
 const PATIENCE_MS_PER_MB = 2_000
 
-/** A second request with the same key while the first is under way is refused from memory. */
+/**
+ * Returns a function that accepts drafts. It refuses a second request with the same key from memory while the first is
+ * in progress.
+ */
 export function createAcceptEmail(pool: Pool): AcceptEmail {
   const underWay = new Map<string, string>()
   const accept = coalesce<Draft, Outcome>(drafts => acceptTogether(pool, drafts), {

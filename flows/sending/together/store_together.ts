@@ -4,7 +4,10 @@ import { NoAnswerError, type Pool } from '#sql/pool.ts'
 import { isRefusedData, retryConflicts, splitOnRefusal } from '#sql/retry.ts'
 import { unavailable } from '../errors.ts'
 
-/** `find` returns what is stored of items, and `outcomeOf` the outcome of one by that; undefined: it is not stored. */
+/**
+ * `find`: returns the stored rows of items. `outcomeOf`: returns the outcome of an item by these rows; undefined if it
+ * is not stored.
+ */
 type Storing<In, Out, Found> = {
   store: (items: In[]) => Promise<(Out | Error)[]>
   find: (items: In[]) => Promise<Found[]>
@@ -12,8 +15,8 @@ type Storing<In, Out, Found> = {
 }
 
 /**
- * Stores items in one commit. Splits those that Postgres refuses until the culprit stands alone; each part that is tried has an
- * outcome of its own. Never throws for a Postgres that is away: each item gets an {ApiError}.
+ * Stores items in one commit. Splits items that Postgres refuses until the faulty one is alone; each part has its own
+ * outcome. Never throws if Postgres is unavailable: each item then gets an {ApiError}.
  */
 export function storeTogether<In, Out, Found>(
   pool: Pool,
@@ -23,7 +26,10 @@ export function storeTogether<In, Out, Found>(
   return splitOnRefusal(items, part => storePart(pool, part, storing))
 }
 
-/** Throws only when Postgres refuses the data: an earlier part may be stored, and its callers must be told so. */
+/**
+ * Throws only if Postgres refuses the data. Other errors become results, since an earlier part may be stored and its
+ * callers must be told so.
+ */
 async function storePart<In, Out, Found>(
   pool: Pool,
   items: In[],
@@ -34,14 +40,14 @@ async function storePart<In, Out, Found>(
   } catch (error) {
     if (isRefusedData(error)) throw error
     if (!(error instanceof NoAnswerError)) return items.map(() => unavailable(error))
-    // Without an answer the commit may have happened: it is looked up, and never made again.
+    // The commit may have happened although its response was lost: it is looked up and never repeated.
     const found = await readBack(pool, error, () => find(items)).catch(unavailable)
     if (found instanceof ApiError) return items.map(() => found)
     return items.map(item => outcomeOf(item, found) ?? unavailable(error))
   }
 }
 
-/** True if Postgres was away for so long that all who wait for it have waited too. */
+/** Returns true if Postgres was unavailable for so long that all waiting callers have waited as long. */
 export function concernsAll(error: unknown): boolean {
   return error instanceof ApiError && isAway(error.cause)
 }

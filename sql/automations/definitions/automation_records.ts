@@ -43,7 +43,7 @@ const listed = {
 export const ListedAutomation = z.object(listed).meta({ id: 'ListedAutomation' })
 export type ListedAutomation = z.infer<typeof ListedAutomation>
 
-/** Runs that are counted per status, at most. */
+/** Most runs counted per status. */
 export const MAX_COUNT = 10_000
 const count = z.int().describe('Up to 10,000: there may be more then.')
 
@@ -66,7 +66,7 @@ export type Automation = z.infer<typeof Automation>
 /** Checked before it was stored (lib/automations/graph.ts). */
 const StoredGraph = z.custom<Graph>(value => typeof value === 'object' && value !== null)
 
-/** As it is stored, with the graph of its newest version. */
+/** An automation as it is stored, with the graph of its newest version. */
 export const StoredAutomation = ListedAutomation.extend({ graph: StoredGraph })
 export type StoredAutomation = z.infer<typeof StoredAutomation>
 

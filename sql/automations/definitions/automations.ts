@@ -6,7 +6,7 @@ import { columns, ListedAutomation, listedColumns, StoredAutomation } from './au
 
 export type AutomationId = { account_id: string; id: string }
 
-/** Without those of a deleted domain, which may still be there. */
+/** Automations without those of a deleted domain, whose rows may still exist. */
 const withDomain = sql.fragment`automations a JOIN domains d ON d.account_id = a.account_id AND d.id = a.domain_id`
 const withGraph = sql.fragment`
   ${withDomain}
@@ -53,8 +53,9 @@ export async function isAutomation(db: Queryable, { account_id, id }: Automation
 }
 
 /**
- * Locks an automation against other changes until the transaction ends, and with `for_end` against workers that take steps of its
- * runs (0054_automation_definitions.sql). Contacts enter until `syncTrigger` removes its trigger. Null: there is none.
+ * Locks an automation against other changes until the transaction ends, and with `for_end` also against workers that
+ * advance its runs (0054_automation_definitions.sql). Contacts can enter until `syncTrigger` removes its trigger.
+ * Returns null if it does not exist.
  */
 export async function lockAutomation(
   tx: Tx,
@@ -103,8 +104,8 @@ export async function updateAutomation(
 }
 
 /**
- * Makes the triggers of an automation follow its row: one of its event while it is enabled, none otherwise. Waits for the
- * transactions that start runs by one that it removes; later ones start none.
+ * Updates the triggers of an automation to match its row: one for its event while it is enabled, none otherwise. Waits
+ * for transactions that start runs by a removed trigger; later ones start none.
  */
 export async function syncTrigger(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
   const wanted = sql.fragment`
@@ -120,7 +121,7 @@ export async function syncTrigger(tx: Tx, { account_id, id }: AutomationId): Pro
   `)
 }
 
-/** Its versions and its triggers go with it; its runs are removed by a job (clear_runs.ts). */
+/** Deletes an automation with its versions and triggers; a job removes its runs (clear_runs.ts). */
 export async function deleteAutomation(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM automations WHERE account_id = ${account_id} AND id = ${id}`)
 }

@@ -3,7 +3,7 @@ import { addJob } from '#sql/jobs.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { AutomationId } from './automations.ts'
 
-/** Has a job clear the runs of a stopped or deleted automation. */
+/** Queues a stopped or deleted automation to have its runs cleared by a job. */
 export async function addClearing(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
   await tx.run(sql.unsafe`
     INSERT INTO automation_clearings (account_id, automation_id) VALUES (${account_id}, ${id})
@@ -19,12 +19,12 @@ export async function addClearJob(db: Queryable, in_seconds = 0): Promise<void> 
 const Clearing = z.object({
   account_id: z.string(),
   id: z.string(),
-  /** Null: the automation is gone. */
+  /** Null if the automation was deleted. */
   stopped_version: z.int().nullable(),
 })
 export type Clearing = z.infer<typeof Clearing>
 
-/** The automation whose turn it is, which nobody else clears until the transaction ends. Null: none is due. */
+/** Locks the next due automation until the transaction ends; null if none is due. */
 export async function lockClearing(tx: Tx): Promise<Clearing | null> {
   return tx.maybeOne(sql.type(Clearing)`
     SELECT c.account_id, c.automation_id AS id, (
@@ -34,7 +34,7 @@ export async function lockClearing(tx: Tx): Promise<Clearing | null> {
   `)
 }
 
-/** Its next turn comes after those of all others. */
+/** Moves an automation behind all others. */
 export async function moveClearing(tx: Tx, { account_id, id }: AutomationId, in_seconds: number): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE automation_clearings SET next_at = clock_timestamp() + make_interval(secs => ${in_seconds})
@@ -58,8 +58,8 @@ export async function hasClearings(db: Queryable): Promise<boolean> {
 type Stopped = AutomationId & { stopped_version: number }
 
 /**
- * Ends runs of stopped versions, and the steps that they wait in; returns how many. Those that somebody holds are left out:
- * whoever takes steps of runs locks them in another order.
+ * Ends runs of stopped versions and the steps that they wait in; returns how many. Leaves out runs that another
+ * transaction has locked, since workers lock runs in another order.
  */
 export async function endRuns(tx: Tx, { account_id, id, stopped_version }: Stopped, limit: number): Promise<number> {
   const { ended } = await tx.one(sql.type(z.object({ ended: z.int() }))`
@@ -72,7 +72,7 @@ export async function endRuns(tx: Tx, { account_id, id, stopped_version }: Stopp
   return ended
 }
 
-/** Tells whether runs of stopped versions are left. */
+/** Returns true if runs of stopped versions are left. */
 export async function hasStoppedRuns(db: Queryable, { account_id, id, stopped_version }: Stopped): Promise<boolean> {
   const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
     SELECT EXISTS (
@@ -83,7 +83,10 @@ export async function hasStoppedRuns(db: Queryable, { account_id, id, stopped_ve
   return found
 }
 
-/** Tells whether contacts have entered since the last stop. Their runs may have ended, but some of their mail may still wait. */
+/**
+ * Returns true if contacts have entered since the last stop. Their runs may have ended, but some of their mail may
+ * still be queued.
+ */
 export async function hasEntered(db: Queryable, { account_id, id }: AutomationId): Promise<boolean> {
   const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
     SELECT EXISTS (
@@ -94,7 +97,7 @@ export async function hasEntered(db: Queryable, { account_id, id }: AutomationId
   return found
 }
 
-/** Deletes runs of an automation that is gone, with their steps; returns how many. */
+/** Deletes runs of a deleted automation, with their steps; returns how many. */
 export async function deleteRuns(tx: Tx, { account_id, id }: AutomationId, limit: number): Promise<number> {
   return tx.run(sql.unsafe`
     DELETE FROM automation_runs WHERE account_id = ${account_id} AND id = ANY (ARRAY(
@@ -103,7 +106,7 @@ export async function deleteRuns(tx: Tx, { account_id, id }: AutomationId, limit
   `)
 }
 
-/** Tells whether an automation that is gone has runs left. */
+/** Returns true if a deleted automation has runs left. */
 export async function hasRuns(db: Queryable, { account_id, id }: AutomationId): Promise<boolean> {
   const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
     SELECT EXISTS (SELECT FROM automation_runs WHERE account_id = ${account_id} AND automation_id = ${id}) AS found

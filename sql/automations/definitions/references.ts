@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { PropertyType } from '#lib/contacts/new_property.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** The name of a domain, which nobody deletes until the transaction ends. Null: there is none. */
+/** Returns the name of a domain and locks it against deletion until the transaction ends; null if it does not exist. */
 export async function lockOwnDomain(tx: Tx, account_id: string, id: string): Promise<string | null> {
   const found = await tx.maybeOne(sql.type(z.object({ name: z.string() }))`
     SELECT name FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR KEY SHARE
@@ -17,10 +17,10 @@ const NamedTemplate = z.object({
   sender: z.string().nullable(),
   subject: z.string().nullable(),
 })
-/** A template with the sender and the subject of what is published of it. */
+/** A template with the sender and the subject of its published version. */
 export type NamedTemplate = z.infer<typeof NamedTemplate>
 
-/** The templates of these ids or aliases. Nobody deletes them until the transaction ends. */
+/** Returns the templates with these ids or aliases, and locks them against deletion until the transaction ends. */
 export async function lockTemplates(tx: Tx, account_id: string, refs: string[]): Promise<NamedTemplate[]> {
   return tx.any(sql.type(NamedTemplate)`
     SELECT t.id, t.alias, t.published_number IS NOT NULL AS is_published, v.sender, v.subject
@@ -34,10 +34,10 @@ export async function lockTemplates(tx: Tx, account_id: string, refs: string[]):
 }
 
 const Placed = z.object({ id: z.string(), domain_id: z.string().nullable() })
-/** A segment or a topic, with its domain: null is every one. */
+/** A segment or a topic with its domain; null: all domains. */
 export type Placed = z.infer<typeof Placed>
 
-/** Those of these topics or segments that exist. Nobody deletes them until the transaction ends. */
+/** Returns those of these topics or segments that exist, and locks them against deletion until the transaction ends. */
 export async function lockPlaced(
   tx: Tx,
   table: 'topics' | 'segments',
@@ -52,7 +52,7 @@ export async function lockPlaced(
 
 const Typed = z.object({ key: z.string(), type: PropertyType })
 
-/** The types of the contact properties of these keys. */
+/** Returns the types of the contact properties with these keys. */
 export async function typesOfProperties(
   db: Queryable,
   account_id: string,

@@ -2,7 +2,7 @@ import type { Graph } from '#lib/automations/graph.ts'
 import { sql, type Tx } from '#sql/pool.ts'
 import type { AutomationId } from './automations.ts'
 
-/** Runs of versions up to this one are not advanced any more, and a job ends them (clear_runs.ts). */
+/** Stops all versions up to this one: their runs are no longer advanced, and a job ends them (clear_runs.ts). */
 export async function stopVersions(tx: Tx, { account_id, id }: AutomationId, stopped_version: number): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE automations SET stopped_version = ${stopped_version} WHERE account_id = ${account_id} AND id = ${id}
@@ -21,7 +21,7 @@ export async function insertVersion(
   `)
 }
 
-/** Deletes the versions before one that no run has begun with: while nobody enters, as there is not one run. */
+/** Deletes the versions before this one if the automation has no run. Must be called while no contact can enter. */
 export async function forgetDrafts(tx: Tx, { account_id, id }: AutomationId, version: number): Promise<void> {
   await tx.run(sql.unsafe`
     DELETE FROM automation_versions v

@@ -1,4 +1,4 @@
--- Types of the parameters of sql/automations/engine/store_runs.sql.
+-- Types of the parameters of store_runs (sql/automations/engine/store_runs.sql).
 DROP TYPE IF EXISTS advanced_run, taken_step CASCADE;
 
 -- A run after its steps. expected: its seq before them.

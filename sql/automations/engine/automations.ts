@@ -14,8 +14,8 @@ const Active = z.object({
 export type ActiveAutomation = z.infer<typeof Active>
 
 /**
- * Locks automations against being stopped or deleted until the transaction ends. Those that somebody is about to stop or
- * delete, or that were deleted, are missing; `listDeleted` tells the latter.
+ * Locks automations against being stopped or deleted until the transaction ends. Automations that are being stopped or
+ * deleted, or were deleted, are missing; `listDeleted` returns the deleted ones.
  */
 export async function keepAutomations(tx: Tx, ids: AutomationId[]): Promise<ActiveAutomation[]> {
   return tx.any(sql.prepared('keep_automations', Active)`
@@ -29,7 +29,7 @@ export async function keepAutomations(tx: Tx, ids: AutomationId[]): Promise<Acti
 
 const Deleted = z.object({ automation_id: z.string() })
 
-/** Returns those of these that do not exist any more. */
+/** Returns those of these automations that no longer exist. */
 export async function listDeleted(tx: Tx, ids: AutomationId[]): Promise<string[]> {
   if (ids.length === 0) return []
   const rows = await tx.any(sql.type(Deleted)`
@@ -41,7 +41,7 @@ export async function listDeleted(tx: Tx, ids: AutomationId[]): Promise<string[]
 
 export type VersionId = AutomationId & { version: number }
 
-/** As lib/automations/graph.ts has made it. */
+/** A version with its graph, as lib/automations/graph.ts built it. */
 const Version = z.object({
   account_id: z.string(),
   automation_id: z.string(),

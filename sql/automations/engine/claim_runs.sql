@@ -1,9 +1,9 @@
 DROP FUNCTION IF EXISTS claim_runs(integer, uuid[], uuid[]);
 
--- Locks runs that are due until the end of the transaction, those that are due longest first, without those that somebody
--- else has locked: another worker, or an event that wakes them. run_ids: only these of these accounts; null: any.
+-- Locks due runs until the end of the transaction, longest due first. Skips runs that another worker, or an event that
+-- wakes them, has locked. run_ids: only these runs of these accounts; null: any.
 --
--- By index in its own order: runs that wait are never read, however many they are.
+-- Reads the index in order, so that waiting runs are never read, however many there are.
 CREATE FUNCTION claim_runs(max_count integer, accounts uuid[], run_ids uuid[]) RETURNS SETOF automation_runs
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -17,7 +17,7 @@ BEGIN
   RETURN QUERY SELECT r.* FROM unnest(accounts, run_ids) AS w(account_id, id)
   CROSS JOIN LATERAL (
     SELECT * FROM automation_runs r
-    -- Said so that the index of what is due, which is in another order, does not fit.
+    -- Written so that the index of due runs, which has another order, does not match.
     WHERE r.account_id = w.account_id AND r.id = w.id AND (r.status = 'running') IS NOT FALSE AND r.due_at <= now()
     FOR NO KEY UPDATE SKIP LOCKED
   ) r;

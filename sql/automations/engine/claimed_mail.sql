@@ -1,7 +1,8 @@
 DROP FUNCTION IF EXISTS lock_automations(uuid[], uuid[]);
 
--- Locks the automations of deliveries that are about to be claimed, against whoever stops or deletes them. Returns the
--- deliveries without those whose automation somebody is stopping at the moment, and which of them are of stopped runs.
+-- Locks the automations of deliveries that are about to be claimed against being stopped or deleted. Returns the
+-- deliveries without those whose automation is being stopped at the moment, and the ids of those that belong to stopped
+-- runs.
 CREATE FUNCTION lock_automations(INOUT accounts uuid[], INOUT ids uuid[], OUT stopped uuid[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -16,7 +17,7 @@ BEGIN
       SELECT id FROM automations a WHERE a.account_id = m.account_id AND a.id = m.automation_id FOR KEY SHARE SKIP LOCKED
     ) a
   );
-  -- One that is gone by now was stopped.
+  -- A missing automation counts as stopped.
   SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
   JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
   WHERE d.automation_id IS NULL OR d.automation_id = ANY (locked) OR NOT EXISTS (

@@ -19,7 +19,7 @@ const Read = z.object({
 })
 export type ReadContact = z.infer<typeof Read>
 
-/** Contacts as they are, without a lock. */
+/** Reads the current state of contacts without locking them. */
 export async function readContacts(tx: Tx, ids: ContactId[]): Promise<ReadContact[]> {
   return tx.any(sql.prepared('read_run_contacts', Read)`
     SELECT c.account_id, c.id, c.email, c.first_name, c.last_name, c.unsubscribed, c.timezone, c.created_at, c.properties
@@ -37,7 +37,7 @@ const Property = z.object({
 })
 export type AccountProperty = z.infer<typeof Property>
 
-/** The properties that contacts of these accounts can have. */
+/** Lists the properties that contacts of these accounts can have. */
 export async function listAccountProperties(tx: Tx, accounts: string[]): Promise<AccountProperty[]> {
   return tx.any(sql.prepared('list_account_properties', Property)`
     SELECT account_id, key, stored_as, type, fallback_value FROM contact_properties
@@ -47,7 +47,10 @@ export async function listAccountProperties(tx: Tx, accounts: string[]): Promise
 
 const Taken = z.object({ account_id: z.string(), is_taken: z.boolean() })
 
-/** Takes the contact locks of accounts, shared, and returns of which: an import that has one is not waited for. */
+/**
+ * Tries to take the shared contact locks of accounts; returns the accounts that it locked. Does not wait for an import
+ * that holds a lock.
+ */
 export async function tryContactLocks(tx: Tx, accounts: string[]): Promise<string[]> {
   const rows = await tx.any(sql.type(Taken)`
     SELECT id AS account_id, pg_try_advisory_xact_lock_shared(hashtextextended('contacts ' || id, 0)) AS is_taken
@@ -59,8 +62,8 @@ export async function tryContactLocks(tx: Tx, accounts: string[]): Promise<strin
 const Locked = z.object({ id: z.string() })
 
 /**
- * Locks contacts against changes, or with `is_deleted` against all others, and their domains against deletion. Returns those
- * that it has got: nobody is waited for.
+ * Tries to lock contacts against changes, or with `is_deleted` against all other locks, and their domains against
+ * deletion. Returns the ids of the locked contacts; does not wait for locks.
  */
 export async function tryContacts(tx: Tx, ids: ContactId[], is_deleted: boolean): Promise<string[]> {
   const strength = is_deleted ? sql.fragment`FOR UPDATE` : sql.fragment`FOR NO KEY UPDATE`
@@ -79,7 +82,7 @@ export async function tryContacts(tx: Tx, ids: ContactId[], is_deleted: boolean)
 const Member = z.object({ account_id: z.string(), contact_id: z.string() })
 export type MemberChange = { account_id: string; segment_id: string; contact_id: string; is_member: boolean }
 
-/** Adds contacts to segments by hand, or takes them out; returns the contacts for whom that changed something. */
+/** Adds contacts to segments by hand, or removes them; returns the contacts for whom this changed something. */
 export async function changeMembers(tx: Tx, changes: MemberChange[]): Promise<z.infer<typeof Member>[]> {
   const given = sql.fragment`json_to_recordset(${JSON.stringify(changes)}::json)
     AS g(account_id uuid, segment_id uuid, contact_id uuid, is_member boolean)`
@@ -99,7 +102,7 @@ export async function changeMembers(tx: Tx, changes: MemberChange[]): Promise<z.
 
 const Segment = z.object({ id: z.string() })
 
-/** Keeps segments of the domains of these contacts from being deleted; returns those that there are. */
+/** Locks segments of the domains of these contacts against deletion; returns those that exist. */
 export async function keepSegments(
   tx: Tx,
   segments: { account_id: string; domain_id: string; segment_id: string }[],
@@ -117,7 +120,7 @@ export async function keepSegments(
   return rows.map(({ id }) => id)
 }
 
-/** Deletes contacts of an account, whose other runs end with them (sql/contacts/delete_contacts.sql). */
+/** Deletes contacts of an account, which ends their other runs (sql/contacts/delete_contacts.sql). */
 export async function deleteContacts(tx: Tx, account_id: string, ids: string[]): Promise<void> {
   await tx.run(sql.unsafe`SELECT delete_contacts(${account_id}, ${sql.array(ids, 'uuid')})`)
 }

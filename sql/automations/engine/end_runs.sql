@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS end_runs(uuid, uuid[]);
 DROP FUNCTION IF EXISTS skip_runs(uuid, uuid[], text);
 
--- Ends runs, which the caller has locked, and the steps that they wait in. Returns how many.
+-- Ends runs and the steps that they wait in; the caller must have locked the runs. Returns how many.
 CREATE FUNCTION skip_runs(account uuid, ids uuid[], reason text) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE automation_run_steps s SET status = 'skipped', completed_at = now()
@@ -18,7 +18,7 @@ CREATE FUNCTION end_runs(account uuid, contact_ids uuid[]) RETURNS void LANGUAGE
 DECLARE
   ended uuid[];
 BEGIN
-  -- In the order of ids: an event that wakes several runs of one contact locks them so.
+  -- Locked in the order of ids, as an event that wakes several runs of one contact does.
   ended := ARRAY(
     SELECT l.id FROM (
       SELECT r.id FROM unnest(contact_ids) AS c(id) CROSS JOIN LATERAL runs_of(account, c.id) AS r

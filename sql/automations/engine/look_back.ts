@@ -4,14 +4,14 @@ import { sql, type Tx } from '#sql/pool.ts'
 /** Most events of one run that one call finds. */
 const MOST_EVENTS = 1_000
 
-/** Most bytes of payloads that one call reads, whatever the number of runs; one event is always read. */
+/** Most bytes of payloads that one call reads for all runs. One event is always read. */
 const MOST_BYTES = 4 << 20
 
-/** What a compressed payload may have uncompressed, and what any event takes at least. */
+/** Estimated bytes of a compressed payload (the longest that is accepted), and least bytes of any event. */
 const MAX_BYTES = 64 << 10
 const MIN_BYTES = 400
 
-/** A run that waits, or comes to wait, for an event. `consumed`: events that it has waited for already. */
+/** A run that waits, or is about to wait, for an event. `consumed`: events that it has already waited for. */
 export type Waiting = { account_id: string; run_id: string; name: string; is_first: boolean; consumed: string[] }
 
 const Found = z.object({
@@ -25,11 +25,12 @@ const Found = z.object({
 export type FoundRow = z.infer<typeof Found>
 
 /**
- * Reads the events of contacts that their runs, which are locked, have not looked at in this wait: since each run began, in the
- * order of ids, which is that of their commits. An event that is committed later finds the run waiting, and wakes it.
+ * Reads the events of contacts that their runs have not looked at in this wait, since the start of each run, in the order of
+ * ids, which is the order of commits. The runs must be locked: an event that is committed later finds the run waiting and wakes
+ * it.
  *
- * Many runs may wait for large events of one contact: what is read is limited by its size, which is estimated without reading
- * it. Of each run that has events at least the first one is returned.
+ * Many runs may wait for large events of one contact, so the bytes that are read are limited. Sizes are estimated without
+ * reading the payloads. At least the first event is returned for each run that has events.
  */
 export async function lookBack(tx: Tx, waiting: Waiting[]): Promise<FoundRow[]> {
   return tx.any(sql.type(Found)`

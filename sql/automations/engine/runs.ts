@@ -30,10 +30,10 @@ const DueRun = z.object({
 export type DueRun = z.infer<typeof DueRun>
 export type RunId = Pick<DueRun, 'account_id' | 'id'>
 
-/** Which runs to claim: up to so many that are due, or these of them. */
+/** The runs to claim: a maximum number of due runs, or specific runs. */
 export type Claim = number | RunId[]
 
-/** Claims runs that are due (sql/automations/engine/claim_runs.sql). */
+/** Claims due runs (sql/automations/engine/claim_runs.sql). */
 export async function claimRuns(tx: Tx, claim: Claim): Promise<DueRun[]> {
   const ids = typeof claim === 'number' ? null : claim
   const accounts = ids && uuids(ids, 'account_id')
@@ -47,10 +47,10 @@ export async function claimRuns(tx: Tx, claim: Claim): Promise<DueRun[]> {
 
 const Stored = z.object({ runs: z.int(), steps: z.int() })
 
-/** A run that was claimed, and what it has come to. `seen_event`: the last event that it has looked at in its wait. */
+/** A claimed run with its new state. `seen_event`: the last event that it has looked at in its wait. */
 export type StoredRun = { run: DueRun; advanced: Advanced; seen_event: string | null }
 
-/** Writes runs with the steps that they have taken (sql/automations/engine/store_runs.sql). */
+/** Stores runs with the steps that they have taken (sql/automations/engine/store_runs.sql). */
 export async function storeRuns(tx: Tx, stored: StoredRun[]): Promise<void> {
   if (stored.length === 0) return
   const runs = stored.map(({ run: { account_id, id, seq }, advanced: { status, due, error, state }, seen_event }) => ({
@@ -67,7 +67,7 @@ export async function storeRuns(tx: Tx, stored: StoredRun[]): Promise<void> {
   throw new Error(`Of ${runs.length} runs and ${steps.length} steps only ${JSON.stringify(written)} were written.`)
 }
 
-/** Puts off a run whose statements fail, or gives it up: its attempts are counted. */
+/** Postpones a run whose statements fail, or fails it after `max_attempts`. */
 export async function postponeRun(
   tx: Tx,
   { account_id, id }: RunId,

@@ -3,7 +3,7 @@ import { sql, type Tx } from '#sql/pool.ts'
 
 const Sender = z.object({ domain_id: z.string(), postal_address: z.string().nullable() })
 
-/** Returns the postal address of each of these domains, or that of its account, by the id of the domain. */
+/** Returns the postal address of each of these domains, or else of its account, by the id of the domain. */
 export async function listPostalAddresses(
   tx: Tx,
   domains: { account_id: string; domain_id: string }[],

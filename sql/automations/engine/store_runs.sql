@@ -1,9 +1,10 @@
 DROP FUNCTION IF EXISTS store_runs(json, json);
 
--- Writes runs that this transaction has claimed, with the steps that they have taken. Returns how many of both were written: all
--- of them, or another worker has taken one of the steps. A step that a run waits in is written again when it is over.
+-- Stores runs that this transaction has claimed, with the steps that they have taken. Returns how many of each were
+-- written; if these are not all, another worker has taken one of the steps. A step in which a run waits is written
+-- again when it ends.
 --
--- given: lists of advanced_run and taken_step.
+-- given_runs, given_steps: lists of advanced_run and taken_step.
 CREATE FUNCTION store_runs(given_runs json, given_steps json, OUT runs integer, OUT steps integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$

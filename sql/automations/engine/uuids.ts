@@ -1,6 +1,6 @@
 import { sql } from '#sql/pool.ts'
 
-/** A column of rows as an array of SQL. */
+/** Returns a column of rows as an SQL array. */
 export function uuids<Name extends string>(rows: Record<Name, string>[], name: Name) {
   return sql.array(
     rows.map(row => row[name]),

@@ -10,12 +10,12 @@ const Decision = z.object({
   decided_by: z.enum(['automatic', 'manual']).nullable(),
   decided_confidence: z.number().nullable(),
   is_finished: z.boolean(),
-  /** Null of a run that ended before outcomes were kept. */
+  /** Null for a run that ended before outcomes were stored. */
   outcome: z.enum(['sent', 'canceled', 'failed']).nullable(),
 })
 export type Decision = z.infer<typeof Decision>
 
-/** Null before the campaign is sent. */
+/** Returns the decision of a campaign; null before it is sent. */
 export async function findDecision(db: Queryable, { account_id, id }: CampaignId): Promise<Decision | null> {
   return db.maybeOne(sql.type(Decision)`
     SELECT decide_at, decided_variant, decided_at, decided_by, decided_confidence,
@@ -24,7 +24,7 @@ export async function findDecision(db: Queryable, { account_id, id }: CampaignId
   `)
 }
 
-/** The test is sent: its winner is chosen in so many hours. */
+/** Schedules the choice of the winner after the last email of the test has been sent. */
 export async function setDecideAt(tx: Tx, { account_id, id }: CampaignId, hours: number): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaign_runs SET decide_at = now() + make_interval(hours => ${hours})
@@ -35,8 +35,8 @@ export async function setDecideAt(tx: Tx, { account_id, id }: CampaignId, hours:
 type Winner = { variant: number; by: 'automatic' | 'manual'; confidence: number }
 
 /**
- * Sends the rest of a campaign its winner: from this commit on those who wait are due. Returns false if there is a decision
- * already; of several at the same moment one wins.
+ * Stores the winner, which the rest of the recipients get: from this commit on those who wait are due. Returns false if
+ * there is a decision already; of several at the same time only one takes effect.
  */
 export async function decide(tx: Tx, { account_id, id }: CampaignId, winner: Winner): Promise<boolean> {
   const decided = await tx.run(sql.unsafe`

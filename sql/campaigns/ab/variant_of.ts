@@ -3,8 +3,8 @@ import { sql } from '#sql/pool.ts'
 import type { Run } from '../sending/runs.ts'
 
 /**
- * The variant that a contact `c` gets: 0 without an A/B test, null while it waits for the winner. By chance, and the same
- * whenever it is asked.
+ * Returns an expression: the variant of contact `c`, 0 without an A/B test, null while it waits for the winner.
+ * Pseudo-random, but always the same for a contact and a campaign.
  */
 export function variantOf(campaign_id: string, test: Run['ab_test']): FragmentSqlToken {
   if (test === null) return sql.fragment`0`

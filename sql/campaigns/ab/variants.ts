@@ -25,7 +25,7 @@ export async function insertVariants(
   `)
 }
 
-/** In their order; none of a campaign without an A/B test, or before it is sent. */
+/** Lists variants in their order; empty without an A/B test, or before the campaign is sent. */
 export async function listVariants(db: Queryable, { account_id, id }: CampaignId): Promise<CampaignVariant[]> {
   return db.any(sql.type(CampaignVariant)`
     SELECT variant, key, sender, subject, content_id FROM campaign_variants
@@ -35,7 +35,7 @@ export async function listVariants(db: Queryable, { account_id, id }: CampaignId
 
 const Counted = z.object({ variant: z.int(), name: z.string(), count: z.int() })
 
-/** The figures of variants by their numbers and by name; what was never counted is missing. */
+/** The figures of variants by number and name; figures that were never counted are missing. */
 export type VariantFiguresByNumber = Map<number, Record<string, number>>
 
 /** Reads the figures of run 1, which has the test. */

@@ -43,7 +43,7 @@ const lists = {
   replied: z.array(Replied).describe('Who replied, newest first, at most 500.'),
 }
 
-/** Returns what recipients did with a campaign (GET /campaigns/:id/engagement). */
+/** The engagement of the recipients of a campaign (GET /campaigns/:id/engagement). */
 export const CampaignEngagement = z
   .object({
     object: z.literal('campaign_engagement'),
@@ -53,11 +53,11 @@ export const CampaignEngagement = z
   .meta({ id: 'CampaignEngagement' })
 export type CampaignEngagement = z.infer<typeof CampaignEngagement>
 
-/** Rows of each list. */
+/** Most rows per list. */
 const MAX_ROWS = 500
 const MAX_PREVIEW = 300
 
-/** Those who did something in a run, by the time at which they first did. */
+/** Returns the recipients of a run who did something, by the time when they first did it. */
 function newest(campaign: RunRef, at: FragmentSqlToken): FragmentSqlToken {
   return sql.fragment`(
     SELECT r.* FROM campaign_recipients r

@@ -22,7 +22,7 @@ const links = (campaign: RunRef) => sql.fragment`
   FROM campaign_links WHERE account_id = ${campaign.account_id} AND campaign_id = ${campaign.id} AND run = ${runOf(campaign)}
   GROUP BY url`
 
-/** Those of a run that were clicked, most clicked first. */
+/** Lists the clicked links of a run, most clicked first. */
 export async function listTopLinks(db: Queryable, campaign: RunRef, limit: number): Promise<CampaignLink[]> {
   return db.any(sql.type(CampaignLink)`
     SELECT l.object, l.id, l.url, l.clicks, l.unique_clicks FROM (${links(campaign)}) l
@@ -30,7 +30,7 @@ export async function listTopLinks(db: Queryable, campaign: RunRef, limit: numbe
   `)
 }
 
-/** Lists those of a run, most clicked first. A cursor that names none of them has nothing behind it. */
+/** Lists the links of a run, most clicked first. The page is empty if the cursor is not one of them. */
 export async function listLinks(
   db: Queryable,
   campaign: RunRef,

@@ -5,7 +5,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 import { LeftOut } from '../count_recipients.ts'
 import { type RunRef, runOf } from './run_of.ts'
 
-/** States of recipients, by the letters that rows have. */
+/** States of recipients with the letters that rows store. */
 const STATES = { pending: 'p', mailed: 'm', excluded: 'x', canceled: 'c' } as const
 
 export const RecipientState = z.enum(['pending', 'mailed', 'excluded', 'canceled'])
@@ -19,7 +19,7 @@ const ClickedLink = z
   .object({ url: z.string().describe('The URL.'), clicks: z.int().describe('Clicks by persons.') })
   .meta({ id: 'RecipientLink' })
 
-/** A contact whom a campaign is sent to, or who was left out (GET /campaigns/:id/recipients). */
+/** A contact to whom a campaign is sent, or who was left out (GET /campaigns/:id/recipients). */
 export const CampaignRecipient = z
   .object({
     object: z.literal('campaign_recipient'),
@@ -49,7 +49,7 @@ export const CampaignRecipient = z
   .meta({ id: 'CampaignRecipient' })
 export type CampaignRecipient = z.infer<typeof CampaignRecipient>
 
-/** The state of recipients, as the resend package names it. */
+/** The states of recipients as the resend package names them. */
 const types = {
   sent: sql.fragment`r.sent_at IS NOT NULL`,
   delivered: sql.fragment`e.status IN ('delivered', 'complained')`,
@@ -70,7 +70,10 @@ export type RecipientFilter = {
   email?: string | undefined
 }
 
-/** If somebody left after the email was stored, its delivery says why (flows/delivery/decide_outcome.ts). */
+/**
+ * If the recipient unsubscribed after the email was stored, its delivery has the reason
+ * (flows/delivery/decide_outcome.ts).
+ */
 const reason = sql.fragment`
   CASE WHEN e.status = 'suppressed' THEN (
     SELECT CASE d.reason
@@ -97,7 +100,7 @@ const clickedLinks = sql.fragment`
     ) k
   ) END`
 
-/** Lists those of a run. */
+/** Lists the recipients of a run. */
 export async function listRecipients(
   db: Queryable,
   campaign: RunRef,

@@ -1,10 +1,10 @@
 import { sql } from '#sql/pool.ts'
 import type { CampaignId } from '../campaigns.ts'
 
-/** A run of a campaign; without a number, the newest. */
+/** A run of a campaign; the newest if it has no number. */
 export type RunRef = CampaignId & { run?: number | undefined }
 
-/** A value: the number of a run; null of a campaign that was never started. */
+/** Returns an expression: the number of a run, null for a campaign that was never started. */
 export function runOf({ account_id, id, run }: RunRef) {
   if (run !== undefined) return sql.fragment`${run}::integer`
   return sql.fragment`(

@@ -23,7 +23,7 @@ export const CampaignRun = z
   .meta({ id: 'CampaignRun' })
 export type CampaignRun = z.infer<typeof CampaignRun>
 
-/** Newest first. The id of one is its number. */
+/** Lists the runs of a campaign, newest first. Their ids are their numbers. */
 export async function listRuns(
   db: Queryable,
   { account_id, id }: CampaignId,
@@ -45,7 +45,7 @@ export async function listRuns(
 
 const Newest = z.object({ run: z.int().nullable() })
 
-/** The number of the newest run of a campaign; null: it was never started. */
+/** Returns the number of the newest run of a campaign; null if it was never started. */
 export async function findNewestRun(db: Queryable, { account_id, id }: CampaignId): Promise<number | null> {
   const { run } = await db.one(sql.type(Newest)`
     SELECT max(run) AS run FROM campaign_runs WHERE account_id = ${account_id} AND campaign_id = ${id}

@@ -2,7 +2,7 @@ DROP FUNCTION IF EXISTS is_stopped(uuid, uuid);
 DROP FUNCTION IF EXISTS has_stopped_campaigns(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS lock_campaigns(uuid[], uuid[]);
 
--- Nothing of the campaign may be sent at the moment, or any more.
+-- Returns true if no mail of the campaign may be sent at the moment, or any more.
 CREATE FUNCTION is_stopped(account uuid, campaign uuid) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -12,7 +12,7 @@ BEGIN
 END
 $$;
 
--- Tells whether any of these deliveries is of such a campaign.
+-- Returns true if any of these deliveries belongs to such a campaign.
 CREATE FUNCTION has_stopped_campaigns(accounts uuid[], ids uuid[]) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -20,15 +20,15 @@ BEGIN
     SELECT FROM (
       SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
       JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
-      OFFSET 0 -- else each delivery is asked for its campaign
+      OFFSET 0 -- otherwise the campaign is looked up for each delivery
     ) c
     WHERE is_stopped(c.account_id, c.campaign_id)
   );
 END
 $$;
 
--- Locks the campaigns of deliveries that are about to be claimed, against whoever pauses or cancels them. Returns the
--- deliveries without those of campaigns that are stopped, or that somebody else is changing.
+-- Locks the campaigns of deliveries that are about to be claimed against being paused or canceled. Returns the
+-- deliveries without those of campaigns that are stopped or being changed.
 CREATE FUNCTION lock_campaigns(INOUT accounts uuid[], INOUT ids uuid[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -45,7 +45,7 @@ BEGIN
       FOR SHARE SKIP LOCKED
     ) g
   );
-  -- Mail of a campaign that was deleted has nobody to stop it.
+  -- Mail of a deleted campaign cannot be stopped any more.
   SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
   JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
   WHERE d.campaign_id IS NULL OR d.campaign_id = ANY (locked) OR NOT EXISTS (

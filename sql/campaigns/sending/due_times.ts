@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 import type { Run, RunId } from './runs.ts'
 
-/** Timestamps at which recipients get their email: by their time zones, and those of all others. */
+/** Times at which recipients get their email: per time zone, and for all other zones. */
 export type DueTimes = { other: string; zones: { name: string; at: string }[] }
 
 const Zone = z.object({ timezone: z.string().nullable() })
 
-/** A row for each zone: `name` and `at`. */
+/** Returns rows with `name` and `at`, one per zone. */
 export function zoneRows({ zones }: DueTimes) {
   return sql.fragment`json_to_recordset(${JSON.stringify(zones)}::json) AS z(name text, at timestamptz)`
 }
 
-/** Contacts that a run looks at next, in the order of ids. */
+/** Selects the contacts that a run looks at next, in the order of ids. */
 export function contactsAhead({ account_id, domain_id, cursor }: Run, limit: number) {
   const from = cursor === null ? sql.fragment`true` : sql.fragment`w.id > ${cursor}`
   return sql.fragment`
@@ -20,13 +20,13 @@ export function contactsAhead({ account_id, domain_id, cursor }: Run, limit: num
     ORDER BY w.id LIMIT ${limit}`
 }
 
-/** The time zones of the contacts that a run looks at next. */
+/** Lists the time zones of the contacts that a run looks at next. */
 export async function listZonesAhead(tx: Tx, run: Run, limit: number): Promise<string[]> {
   const rows = await tx.any(sql.type(Zone)`SELECT DISTINCT c.timezone FROM (${contactsAhead(run, limit)}) c`)
   return namesOf(rows)
 }
 
-/** Recipients who wait for the winner of an A/B test. */
+/** Selects recipients who wait for the winner of an A/B test. */
 function waiting({ account_id, campaign_id, run }: RunId, limit: number) {
   return sql.fragment`
     SELECT * FROM campaign_recipients r
@@ -34,7 +34,7 @@ function waiting({ account_id, campaign_id, run }: RunId, limit: number) {
       AND r.due_at = 'infinity' ORDER BY r.contact_id LIMIT ${limit}`
 }
 
-/** The time zones of those who wait for the winner; null: nobody does. */
+/** Lists the time zones of recipients who wait for the winner; null if nobody waits. */
 export async function listWaitingZones(tx: Tx, run: RunId, limit: number): Promise<string[] | null> {
   const rows = await tx.any(sql.type(Zone)`
     SELECT DISTINCT c.timezone FROM (${waiting(run, limit)}) r
@@ -43,7 +43,7 @@ export async function listWaitingZones(tx: Tx, run: RunId, limit: number): Promi
   return rows.length === 0 ? null : namesOf(rows)
 }
 
-/** They wait no longer than until their times; returns how many they are. */
+/** Schedules waiting recipients by the times of their zones; returns how many. */
 export async function releaseWaiting(tx: Tx, run: RunId, times: DueTimes, limit: number): Promise<number> {
   return tx.run(sql.unsafe`
     UPDATE campaign_recipients r SET due_at = coalesce(z.at, ${times.other}::timestamptz)

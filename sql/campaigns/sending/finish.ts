@@ -7,7 +7,7 @@ type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
 
 const Count = z.object({ count: z.int() })
 
-/** How many emails of a campaign are on their way, counted up to `limit`. */
+/** Counts the emails of a campaign that are on their way, up to `limit`. */
 export async function countUnfinished(
   db: Queryable,
   { account_id, campaign_id }: Campaign,
@@ -30,8 +30,9 @@ const Rest = z.object({
 })
 
 /**
- * Finds what is left of a run: recipients without an email, and emails that are not finished. One in doubt that is held for a person
- * is finished. `is_active`: something is on its way right now. `next_in`: seconds until the next recipient is due in its time zone.
+ * Finds what is left of a run: recipients without an email, and unfinished emails. An email in doubt that is held for a
+ * person counts as finished. `is_active`: an email is being sent or due now. `next_in`: seconds until the next
+ * recipient is due in its time zone.
  */
 export async function findRest(db: Queryable, { account_id, campaign_id, run }: RunId): Promise<z.infer<typeof Rest>> {
   const ofCampaign = sql.fragment`d.account_id = ${account_id} AND d.campaign_id = ${campaign_id}`
@@ -68,7 +69,7 @@ export async function endRun(
   if (status === 'sent') await closeRun(tx, { account_id, campaign_id, run })
 }
 
-/** Runs that were due before this one ended. */
+/** Stores how many runs were due before this one ended. */
 export async function setSkipped(tx: Tx, { account_id, campaign_id, run }: RunId, skipped: number): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaign_runs SET skipped = ${skipped}
@@ -76,7 +77,10 @@ export async function setSkipped(tx: Tx, { account_id, campaign_id, run }: RunId
   `)
 }
 
-/** Nothing of a run is left to do: it keeps the status of its campaign, which counts those who were left out meanwhile. */
+/**
+ * Closes a run that has nothing left to do. It keeps the status of its campaign, whose count of recipients then
+ * excludes those left out.
+ */
 export async function closeRun(tx: Tx, { account_id, campaign_id, run }: RunId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaign_runs u SET finished_at = now(), outcome = g.status FROM campaigns g

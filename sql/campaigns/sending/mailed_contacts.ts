@@ -3,7 +3,7 @@ import { sql, type Tx } from '#sql/pool.ts'
 import { LOOK } from '#sql/segments/look.ts'
 import { cappedFor, type FrequencyCap } from '../frequency_cap.ts'
 
-/** Keeps other campaigns from storing emails to these contacts until the transaction ends. */
+/** Prevents other campaigns from storing emails to these contacts until the transaction ends. */
 export async function lockEngagement(tx: Tx, account_id: string, contact_ids: string[]): Promise<void> {
   await tx.run(sql.unsafe`
     INSERT INTO contact_engagement (account_id, contact_id) ${inOrder(account_id, contact_ids)}
@@ -15,7 +15,7 @@ export async function lockEngagement(tx: Tx, account_id: string, contact_ids: st
 const Capped = z.object({ contact_id: z.string(), reason: z.enum(['mailed_recently', 'unengaged']) })
 export type Capped = z.infer<typeof Capped>
 
-/** Those of these contacts whom the frequency cap of a campaign leaves out at this moment. */
+/** Returns those of these contacts that the frequency cap of a campaign excludes now. */
 export async function listCapped(
   tx: Tx,
   account_id: string,
@@ -30,7 +30,7 @@ export async function listCapped(
   `)
 }
 
-/** Notes the emails that were just stored, as the last of their contacts. */
+/** Records the emails that were just stored as the last ones of their contacts. */
 export async function noteEmails(
   tx: Tx,
   account_id: string,
@@ -51,7 +51,10 @@ export async function noteEmails(
   `)
 }
 
-/** Contacts in the order in which all lock their engagement. One that is being deleted would not be there any more. */
+/**
+ * Selects contacts in the order in which every transaction locks their engagement, without contacts that are being
+ * deleted.
+ */
 function inOrder(account_id: string, contact_ids: string[]) {
   return sql.fragment`
     SELECT c.account_id, c.id FROM (SELECT unnest(${sql.array(contact_ids, 'uuid')}) AS id ORDER BY 1) w

@@ -1,7 +1,8 @@
 DROP FUNCTION IF EXISTS note_unsubscribed(uuid, uuid);
 DROP FUNCTION IF EXISTS note_replied(uuid, uuid, uuid);
 
--- A recipient unsubscribed by an email, whose newest event tells of it: counted once for the account, and for a campaign.
+-- Records that a recipient unsubscribed by an email, whose newest event says so: counted once for the account and once
+-- for its campaign.
 CREATE FUNCTION note_unsubscribed(account uuid, email_id uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -32,7 +33,7 @@ BEGIN
 END
 $$;
 
--- A recipient of a campaign replied to its email: the first reply is kept and counted.
+-- Records that a recipient of a campaign replied to its email: only the first reply is stored and counted.
 CREATE FUNCTION note_replied(account uuid, email_id uuid, received uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -12,10 +12,11 @@ const Found = z.object({ last: z.string().nullable(), looked: z.int(), inserted:
 const NO_ZONES: DueTimes = { other: '', zones: [] }
 
 /**
- * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that it is for: who of them gets none
- * has a row too, with the reason. Who is unsubscribed or not subscribed to the topic has none, since a topic that hardly anybody
- * has chosen would have a row of everybody else, at each run; nor have contacts that were added after the start. While the domain
- * warms up, those are due first who opened or clicked last: mailbox providers judge a new sender by its first mail.
+ * Looks at the next `limit` contacts of the domain, in the order of ids, and stores those that the campaign addresses.
+ * Contacts that get no email have a row too, with the reason. Contacts who are unsubscribed or not subscribed to the
+ * topic have no row, since a topic with few subscribers would otherwise store everybody else at each run; nor have
+ * contacts that were added after the start. While the domain warms up, contacts who opened or clicked last are due
+ * first: mailbox providers judge a new sender by its first mail.
  */
 export async function insertRecipients(
   tx: Tx,
@@ -54,7 +55,7 @@ export async function insertRecipients(
   `)
 }
 
-/** Moves the cursor of the run; `is_found`: there are no more. */
+/** Moves the cursor of the run. `is_found`: there are no more contacts. */
 export async function updateCursor(
   tx: Tx,
   { account_id, campaign_id, run }: RunId,
@@ -80,18 +81,18 @@ const Pending = z.object({
   email: z.string().nullable(),
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
-  /** Its own. */
+  /** Properties of the contact. */
   properties: Values.nullable(),
-  /** Those of the account. */
+  /** Fallbacks of the account. */
   property_fallbacks: Values,
-  /** Why it gets none after all. */
+  /** Why it gets no email after all. */
   reason: z.enum(['deleted', 'unsubscribed', 'not_subscribed_to_topic']).nullable(),
 })
 export type PendingRecipient = z.infer<typeof Pending>
 
 /**
- * Locks the next recipients whose email is due, with their contacts as they are now. Those of one mail domain do not stand
- * together, so that a slow one does not fill all that is under way.
+ * Locks the next recipients whose email is due, with the current state of their contacts. Recipients of one mail domain
+ * are spread out, so that a slow domain does not take up all deliveries in progress.
  */
 export async function lockPending(
   tx: Tx,
@@ -136,7 +137,7 @@ export async function updateRecipients(
   decided: Decided[],
 ): Promise<void> {
   const ids = decided.map(({ contact_id }) => contact_id)
-  // By their ids as well: else, if it believes that a run is small, Postgres reads all of it.
+  // The condition on ids is needed: if Postgres believes that a run is small, it otherwise reads all of it.
   await tx.run(sql.unsafe`
     UPDATE campaign_recipients r SET email_id = d.email_id, reason = d.reason, variant = d.variant,
       state = CASE WHEN d.email_id IS NULL THEN 'x' ELSE 'm' END::"char"

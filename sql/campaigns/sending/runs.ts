@@ -7,7 +7,7 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 /** One sending of a campaign. */
 export type RunId = { account_id: string; campaign_id: string; run: number }
 
-/** Fields of a campaign by which its recipients are found and its emails made. */
+/** Fields of a campaign from which its recipients are found and its emails made. */
 const SentCampaign = z.object({
   domain_id: z.string(),
   audience_id: z.string().nullable(),
@@ -33,16 +33,16 @@ const Run = SentCampaign.extend({
   account_id: z.string(),
   campaign_id: z.string(),
   run: z.int(),
-  /** Null: it was sent at once. */
+  /** Null if it was sent at once. */
   scheduled_at: z.date().nullable(),
   has_domain: z.boolean(),
-  /** The party that sends nothing until the operator resumes it. */
+  /** The party whose sending is paused until the operator resumes it. */
   paused: z.enum(['platform_paused', 'account_paused', 'domain_paused']).nullable(),
   poll_id: z.string().nullable(),
-  /** The contact up to which recipients were found; null: none yet. */
+  /** The last contact that was looked at; null: none yet. */
   cursor: z.string().nullable(),
   is_found: z.boolean(),
-  /** Its A/B test, and how many variants that has. */
+  /** Its A/B test, with the number of its variants. */
   ab_test: z
     .object({ test_percentage: z.int(), winner_metric: WinnerMetric, wait_hours: z.int(), variants: z.int() })
     .nullable(),
@@ -57,8 +57,8 @@ export type Run = z.infer<typeof Run>
 type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
 
 /**
- * Locks the latest run of a campaign that is being sent. Null: it is not, or another worker is at it. Until the transaction
- * ends nobody pauses or cancels the campaign.
+ * Locks the latest run of a campaign that is being sent. Null if it is not being sent, or another worker has the run.
+ * Until the transaction ends, the campaign cannot be paused or canceled.
  */
 export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Promise<Run | null> {
   const run = await tx.maybeOne(sql.type(Run)`
@@ -86,7 +86,7 @@ export async function lockRun(tx: Tx, { account_id, campaign_id }: Campaign): Pr
   return run
 }
 
-/** A job that died is noticed once this time is over. */
+/** Sets when the sweep considers the job of a run lost. */
 export async function moveRun(tx: Tx, { account_id, campaign_id, run }: RunId, in_seconds: number): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaign_runs SET next_at = now() + make_interval(secs => ${in_seconds})
@@ -94,7 +94,7 @@ export async function moveRun(tx: Tx, { account_id, campaign_id, run }: RunId, i
   `)
 }
 
-/** Says why nothing of a campaign is sent at the moment, though it is not paused; null: it goes on. */
+/** Stores why a campaign that is not paused sends nothing at the moment; null: it is sending again. */
 export async function setWaitReason(
   tx: Tx,
   { account_id, campaign_id }: Campaign,
@@ -117,7 +117,7 @@ export async function setJudged(
   `)
 }
 
-/** For the operator, who knows the id alone. */
+/** Finds the account of a campaign by id alone, for the operator. */
 export async function findAccountOfCampaign(db: Queryable, id: string): Promise<string | null> {
   const found = await db.maybeOne(sql.type(z.object({ account_id: z.string() }))`
     SELECT c.account_id FROM accounts a
@@ -126,14 +126,14 @@ export async function findAccountOfCampaign(db: Queryable, id: string): Promise<
   return found?.account_id ?? null
 }
 
-/** One job per campaign: of several that wait, one runs. */
+/** Adds a job that sends a campaign. Of several waiting jobs of a campaign only one runs. */
 export async function addSendJob(db: Queryable, { account_id, campaign_id }: Campaign, in_seconds = 0): Promise<void> {
   await addJob(db, 'send_campaign', { account_id, campaign_id }, `send_campaign ${campaign_id}`, in_seconds)
 }
 
 const Due = z.object({ account_id: z.string(), campaign_id: z.string() })
 
-/** Campaigns that are being sent, or were stopped in the middle, and that no job has looked at in its time. */
+/** Lists campaigns that are being sent, or were stopped midway, and whose job is overdue. */
 export async function listDueRuns(db: Queryable, limit: number): Promise<z.infer<typeof Due>[]> {
   return db.any(sql.type(Due)`
     SELECT u.account_id, u.campaign_id FROM campaign_runs u

@@ -1,8 +1,8 @@
--- The types of _types.sql drop these functions that take them.
+-- Dropping the types in _types.sql drops the functions that take them.
 DROP FUNCTION IF EXISTS cancel_deliveries(uuid, uuid, integer);
 
--- Moves the figures of campaigns by what became of deliveries, and notes who was sent one. Costs mail without a campaign
--- nothing. Runs after the changes, in their commit.
+-- Changes the figures of campaigns by results of deliveries, and records which contacts were sent mail. Costs nothing
+-- for mail without a campaign. Runs after the changes, in their commit.
 CREATE FUNCTION settle_campaigns(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -12,7 +12,7 @@ BEGIN
     RETURN;
   END IF;
 
-  -- `complained` is what a report makes of a delivered one, or of one in doubt.
+  -- `complained` is the outcome of a report about a delivery that was delivered or in doubt.
   SELECT array_agg(ROW(e.account_id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0), m.name, m.by)::campaign_move)
   INTO moves
   FROM unnest(changes) AS c
@@ -34,7 +34,7 @@ BEGIN
   ) AS m(name, by, is_so)
   WHERE c.campaign_id IS NOT NULL AND e.campaign_run IS NOT NULL AND m.is_so;
 
-  -- In the order of recipients, contacts and figures, as all who change several of them.
+  -- Locks recipients, contacts and figures in this order, like all transactions that change several of them.
   IF EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')) THEN
     PERFORM note_sent(changes);
   END IF;
@@ -71,7 +71,7 @@ BEGIN
   INSERT INTO contact_engagement AS g (account_id, contact_id, last_sent_at, sent_count)
   SELECT c.account_id, c.id, now(), s.count
   FROM (SELECT r.account_id, r.contact_id, count(*) AS count FROM unnest(sent_to) AS r GROUP BY 1, 2 ORDER BY 1, 2) s
-  -- One that is being deleted would not be there any more.
+  -- Leaves out contacts that are being deleted.
   CROSS JOIN LATERAL (
     SELECT * FROM contacts c WHERE c.account_id = s.account_id AND c.id = s.contact_id FOR KEY SHARE
   ) c
@@ -80,8 +80,7 @@ BEGIN
 END
 $$;
 
--- Cancels what is queued of a campaign that was stopped, up to so many; returns how many. Its emails take nothing of the
--- quotas.
+-- Cancels at most max_count queued deliveries of a stopped campaign and refunds their quota; returns how many.
 CREATE FUNCTION cancel_deliveries(account uuid, campaign uuid, max_count integer) RETURNS integer
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$

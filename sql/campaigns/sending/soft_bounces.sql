@@ -1,12 +1,12 @@
--- The types of _types.sql drop note_soft_bounces, which takes one of them.
+-- Dropping a type in _types.sql drops note_soft_bounces, which takes it.
 DROP FUNCTION IF EXISTS is_unreachable(contact_engagement);
 
--- Counts the soft bounces in a row of the recipients of campaigns: mail that their servers refused for good, or for so long that
--- it was given up, while the address may exist. Refusals of the sender or the content do not count, nor does
--- a server that was not reached. A job unsubscribes whom no mail has reached for long.
+-- Counts consecutive soft bounces of the recipients of campaigns: mail that their servers refused for good, or for so
+-- long that it was given up, although the address may exist. Refusals of the sender or the content do not count, nor
+-- does a server that was not reached. A job unsubscribes contacts that no mail has reached for long.
 --
--- A bounce may come after its email was accepted, and thus counted in sent_count. So a row is unbroken if not more emails have
--- stayed delivered than at the last bounce.
+-- A bounce may arrive after its email was accepted and counted in sent_count. So the sequence is unbroken if no more
+-- emails have stayed delivered than at the last bounce.
 CREATE FUNCTION note_soft_bounces(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -25,7 +25,7 @@ BEGIN
       (account_id, contact_id, soft_bounces, soft_bounces_since, bounced_after_accepted, delivered_before)
     SELECT b.account_id, b.contact_id, b.count, now(), b.late, -b.late
     FROM bounces b
-    -- One that is deleted meanwhile is left out.
+    -- Leaves out contacts that are being deleted.
     CROSS JOIN LATERAL (
       SELECT FROM contacts k WHERE k.account_id = b.account_id AND k.id = b.contact_id FOR KEY SHARE
     ) k
@@ -49,7 +49,7 @@ BEGIN
 END
 $$;
 
--- True of a contact whose last five emails of campaigns have bounced, the first of them 15 days ago or more.
+-- Returns true if the last five campaign emails to a contact have bounced, the first of them at least 15 days ago.
 CREATE FUNCTION is_unreachable(g contact_engagement) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT g.soft_bounces >= 5 AND g.soft_bounces_since <= now() - interval '15 days'
 $$;

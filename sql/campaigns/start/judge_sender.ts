@@ -7,8 +7,8 @@ const Judged = z.object({ fault: Fault.nullable(), detail: FaultDetail.nullable(
 export type Judged = z.infer<typeof Judged>
 
 /**
- * Why no email can be accepted from a domain, or null: judged as an email to one recipient is, apart from quotas
- * (sql/sending/accept/judge_drafts.sql). Nobody deletes the domain until the transaction ends.
+ * Returns why no email can be accepted from a domain, or null. Judged like an email to one recipient, except quotas
+ * (sql/sending/accept/judge_drafts.sql). Locks the domain against deletion until the transaction ends.
  */
 export async function judgeSender(
   tx: Tx,
@@ -35,7 +35,10 @@ const Sender = z.object({
   postal_address: z.string().nullable(),
 })
 
-/** How mail of a domain leaves, null: as MAIL_TRANSPORT says; and the address of its sender, or of the account. */
+/**
+ * Returns the transport of a domain (null: MAIL_TRANSPORT) and the postal address of the domain, or else of the
+ * account.
+ */
 export async function findSender(
   db: Queryable,
   account_id: string,

@@ -7,7 +7,10 @@ type Groups = {
   template_id: string | null
 }
 
-/** Nobody deletes what a campaign names until the transaction ends (sql/domains/campaign_usages.ts). */
+/**
+ * Locks the groups and the template of a campaign against deletion until the transaction ends
+ * (sql/domains/campaign_usages.ts).
+ */
 export async function lockGroups(tx: Tx, account_id: string, groups: Groups): Promise<void> {
   const named = [
     [sql.fragment`audiences`, groups.audience_id],

@@ -5,10 +5,10 @@ import { Campaign, columns } from '../campaign_records.ts'
 import type { CampaignId } from '../campaigns.ts'
 import { addSendJob } from '../sending/runs.ts'
 
-/** `begins_at`: before `at`, if it is that time of day in another zone first. */
+/** `begins_at`: earlier than `at` if another zone reaches that time of day first. */
 export type PlannedStart = { at: Date; begins_at: Date }
 
-/** The first run waits for its time. */
+/** Schedules the first run of a campaign. */
 export async function scheduleCampaign(tx: Tx, campaign: CampaignId, start: PlannedStart): Promise<void> {
   await setSchedule(tx, campaign, start)
   await tx.run(sql.unsafe`
@@ -16,7 +16,10 @@ export async function scheduleCampaign(tx: Tx, campaign: CampaignId, start: Plan
   `)
 }
 
-/** It waits for its time. A job looks for due campaigns at that moment; the sweep of each minute finds it without. */
+/**
+ * Schedules a campaign. A job looks for due campaigns at that time; if it is lost, the sweep finds the campaign within
+ * a minute.
+ */
 export async function setSchedule(
   tx: Tx,
   { account_id, id }: CampaignId,
@@ -31,8 +34,8 @@ export async function setSchedule(
 }
 
 /**
- * A campaign as it is sent. `subject_of_all`: of variants without one of their own. `is_test`: it begins with an A/B test.
- * `scheduled_at`: null if it was sent at once.
+ * A campaign as it is sent. `subject_of_all`: for variants without their own subject. `is_test`: it starts with an A/B
+ * test. `scheduled_at`: null if it was sent at once.
  */
 export type Started = {
   sender: string
@@ -45,8 +48,8 @@ export type Started = {
 }
 
 /**
- * It is being sent from this commit on: a new run, with the job that finds its recipients; returns its number. A campaign that
- * recurs keeps its own fields, since its next run may find another subject in its template.
+ * Starts a new run, which is being sent from this commit on, with a job that finds its recipients; returns its number.
+ * A recurring campaign keeps its own fields, since its template may have another subject at the next run.
  */
 export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: Started): Promise<number> {
   const scheduled_at = started.scheduled_at?.toISOString() ?? null
@@ -71,11 +74,14 @@ export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: 
 
 const Due = z.object({ account_id: z.string(), id: z.string() })
 
-/** The most that a campaign begins before its time: the distance of the first time zone from the last. */
+/**
+ * Condition for due campaigns. A campaign starts at most 27 hours before its time: the distance between the first and
+ * the last time zone.
+ */
 const isDue = sql.fragment`
   g.status = 'scheduled' AND g.scheduled_at <= now() + interval '27 hours' AND coalesce(g.begins_at, g.scheduled_at) <= now()`
 
-/** As lockCampaign; null if it is not scheduled or its time has not come. */
+/** As lockCampaign, but null if it is not scheduled or not due yet. */
 export async function lockDueCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<Campaign | null> {
   return tx.maybeOne(sql.type(Campaign)`
     SELECT ${columns} FROM campaigns g
@@ -84,7 +90,7 @@ export async function lockDueCampaign(tx: Tx, { account_id, id }: CampaignId): P
   `)
 }
 
-/** Scheduled campaigns whose time has come, the oldest first. */
+/** Lists scheduled campaigns that are due, oldest first. */
 export async function listDueCampaigns(db: Queryable, limit: number): Promise<CampaignId[]> {
   return db.any(sql.type(Due)`
     SELECT account_id, id FROM campaigns g WHERE ${isDue}

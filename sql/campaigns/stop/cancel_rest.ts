@@ -6,7 +6,7 @@ type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
 
 const Stopped = z.object({ account_id: z.string(), campaign_id: z.string(), run: z.int() })
 
-/** Locks a run of a campaign that was canceled or failed, unless nothing of it is left or another worker is at it. */
+/** Locks a run of a canceled or failed campaign; null if nothing of it is left or another worker has it. */
 export async function lockStopped(tx: Tx, { account_id, campaign_id }: Campaign): Promise<RunId | null> {
   const [run = null] = await tx.any(sql.type(Stopped)`
     SELECT u.account_id, u.campaign_id, u.run FROM campaign_runs u
@@ -20,7 +20,7 @@ export async function lockStopped(tx: Tx, { account_id, campaign_id }: Campaign)
 
 const Canceled = z.object({ variant: z.int(), count: z.int() })
 
-/** Recipients without an email get none, up to `limit`; returns how many of each variant. */
+/** Cancels at most `limit` recipients without an email; returns how many per variant. */
 export async function cancelPending(
   tx: Tx,
   { account_id, campaign_id, run }: RunId,
@@ -41,7 +41,10 @@ export async function cancelPending(
   `)
 }
 
-/** Cancels what is queued of a stopped campaign, up to `limit` (cancel_deliveries in settle_campaigns.sql); returns how many. */
+/**
+ * Cancels at most `limit` queued deliveries of a stopped campaign (cancel_deliveries in settle_campaigns.sql); returns
+ * how many.
+ */
 export async function cancelDeliveries(tx: Tx, { account_id, campaign_id }: Campaign, limit: number): Promise<number> {
   const { count } = await tx.one(sql.type(z.object({ count: z.int() }))`
     SELECT cancel_deliveries(${account_id}, ${campaign_id}, ${limit}) AS count
@@ -49,7 +52,7 @@ export async function cancelDeliveries(tx: Tx, { account_id, campaign_id }: Camp
   return count
 }
 
-/** Tells whether a result of a stopped campaign is still to come: then what is deferred has to be canceled too. */
+/** Returns true if results of a stopped campaign are still to come: deferred deliveries must then be canceled too. */
 export async function isBeingSent(tx: Tx, { account_id, campaign_id }: Campaign): Promise<boolean> {
   const { is_sent } = await tx.one(sql.type(z.object({ is_sent: z.boolean() }))`
     SELECT EXISTS (

@@ -4,7 +4,7 @@ import type { CampaignId } from '../campaigns.ts'
 
 const Count = z.object({ count: z.int() })
 
-/** A scheduled campaign is a draft again. */
+/** Makes a scheduled campaign a draft again. */
 export async function unscheduleCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaigns SET status = 'draft', scheduled_at = NULL, begins_at = NULL, first_run_at = NULL, updated_at = now()
@@ -12,7 +12,7 @@ export async function unscheduleCampaign(tx: Tx, { account_id, id }: CampaignId)
   `)
 }
 
-/** From this commit on no email of it is stored or claimed (claimed_mail.sql). */
+/** Cancels a campaign: from this commit on, no email of it is stored or claimed (claimed_mail.sql). */
 export async function cancelCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaigns SET status = 'canceled', paused_at = NULL, pause_reason = NULL, updated_at = now()
@@ -20,7 +20,9 @@ export async function cancelCampaign(tx: Tx, { account_id, id }: CampaignId): Pr
   `)
 }
 
-/** Its queued emails wait until it is resumed. `reason`: why, if nobody asked for it. */
+/**
+ * Pauses a campaign: its queued emails wait until it is resumed. `reason`: the reason if nobody requested the pause.
+ */
 export async function pauseCampaign(tx: Tx, { account_id, id }: CampaignId, reason: string | null): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaigns SET status = 'paused', paused_at = now(), pause_reason = ${reason}, updated_at = now()
@@ -34,7 +36,10 @@ export async function pauseCampaign(tx: Tx, { account_id, id }: CampaignId, reas
 
 const Resumed = z.object({ status: z.enum(['queued', 'testing']) })
 
-/** Its queued emails are due again. Returns its new status: `testing` as long as its A/B test has no winner. */
+/**
+ * Resumes a campaign: its queued emails are due again. Returns its new status, `testing` while its A/B test has no
+ * winner.
+ */
 export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<'queued' | 'testing'> {
   const { status } = await tx.one(sql.type(Resumed)`
     UPDATE campaigns g SET paused_at = NULL, pause_reason = NULL, updated_at = now(),
@@ -53,8 +58,8 @@ export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Pr
 }
 
 /**
- * Makes recipients pending again whose email failed, in the newest run; returns how many. Their emails stay, and the next ones
- * take their places.
+ * Makes recipients of the newest run whose email failed pending again; returns how many. Their failed emails are kept,
+ * and new ones take their places.
  */
 export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promise<number> {
   const { count } = await tx.one(sql.type(Count)`
@@ -82,7 +87,7 @@ export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promi
   return count
 }
 
-/** The newest run of a campaign goes on. */
+/** Reopens the newest run of a campaign. */
 export async function reopenRun(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE campaigns SET status = 'queued', sent_at = NULL, updated_at = now()

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { COPIED_COLUMNS } from '#lib/contacts/import/copy_text.ts'
 
-/** Stages rows: lines of COPY's text format (lib/contacts/import/copy_text.ts), in pieces. */
+/** Stages rows given as lines of COPY's text format (lib/contacts/import/copy_text.ts), in pieces. */
 export async function copyLines(client: pg.PoolClient, pieces: Buffer[]): Promise<void> {
   const stream = client.query(copyFrom(`COPY import_rows (${COPIED_COLUMNS}) FROM STDIN`))
   await new Promise<void>((resolve, reject) => {

@@ -17,8 +17,8 @@ export const ImportCounts = z
   .meta({ id: 'ContactCounts' })
 
 /**
- * An import of contacts from a file (contract 6.4). `counts` are of the records that are merged so far, `records` is how many
- * the file has, null until that is known. `error` says why the file was not read to its end.
+ * An import of contacts from a file (contract 6.4). `counts`: of the records merged so far. `records`: number of
+ * records in the file, null until it is known. `error`: why the file was not read to its end.
  */
 export const ContactImport = z
   .object({
@@ -82,7 +82,7 @@ export type NewImportRow = {
   client_address: string | null
 }
 
-/** Queues an import; false if the account has so many that have not ended. */
+/** Queues an import; returns false if the account already has `max_open` unfinished ones. */
 export async function insertImport(tx: Tx, row: NewImportRow, max_open: number): Promise<boolean> {
   const { account_id, id, domain_id, audience_id, blob_id, options, source_id, client_address } = row
   await tx.run(sql.unsafe`SELECT pg_advisory_xact_lock(hashtextextended(${`imports ${account_id}`}, 0))`)
@@ -97,7 +97,7 @@ export async function insertImport(tx: Tx, row: NewImportRow, max_open: number):
   return count > 0
 }
 
-/** An import as the worker that has leased it needs it. */
+/** The fields of an import that the worker with its lease needs. */
 export const LeasedImport = z.object({
   account_id: z.string(),
   id: z.string(),

@@ -1,11 +1,12 @@
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** So long it waits for a vacuum that does the same. */
+/** Longest wait for a vacuum that does the same work. */
 const WAIT_MS = 500
 
 /**
- * Enters the contacts that were added lately into the indexes that inserts only append them to (GIN's pending lists). No
- * insert waits for it. Slices of imports leave it to this (merge_import_slice.sql). Throws SQLSTATE 55P03 if others do it.
+ * Moves recently added contacts from GIN's pending lists, to which inserts only append, into the indexes. No insert
+ * waits for it. Slices of imports rely on it (merge_import_slice.sql). Throws SQLSTATE 55P03 if another process is
+ * doing it.
  */
 export async function enterPending(db: Queryable): Promise<void> {
   await db.run(sql.unsafe`

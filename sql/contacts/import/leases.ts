@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { LeasedImport } from './imports.ts'
 
-/** Whose it is, and for how long. */
+/** The owner of a lease, and its length. */
 export type Lease = { owner: string; seconds: number }
 
-/** Leases imports that nobody is at, those of accounts with the fewest under way first. */
+/** Leases imports without a valid lease, those of accounts with the fewest running imports first. */
 export async function claimImports(db: Queryable, lease: Lease, limit: number): Promise<LeasedImport[]> {
   return db.any(sql.type(LeasedImport)`
     UPDATE contact_imports i SET status = 'in_progress', lease_owner = ${lease.owner},
@@ -23,13 +23,13 @@ export async function claimImports(db: Queryable, lease: Lease, limit: number): 
   `)
 }
 
-/** An import and the lease that a worker has of it. */
+/** An import with the owner of its lease. */
 export type OwnedImport = { account_id: string; id: string; owner: string }
 type Owned = OwnedImport
 
 /**
- * Extends leases that have not run out: another worker may have taken the others over. Leaves out an import of which a slice is
- * being merged: slices follow each other so fast that it might wait for long.
+ * Extends leases that have not expired; expired ones may have been taken over by another worker. Skips an import whose
+ * slice is being merged: slices follow each other so fast that waiting could take long.
  */
 export async function extendImportLeases(db: Queryable, owned: Owned[], seconds: number): Promise<void> {
   await db.run(sql.unsafe`
@@ -49,22 +49,25 @@ const isOwned = ({ account_id, id, owner }: Owned) => sql.fragment`
   account_id = ${account_id} AND id = ${id} AND lease_owner = ${owner} AND status = 'in_progress'
 `
 
-/** Leaves an import to the next who looks for one. */
+/** Gives up the lease of an import, so that the next worker can take it. */
 export async function releaseImport(db: Queryable, owned: Owned): Promise<void> {
   await db.run(sql.unsafe`UPDATE contact_imports SET lease_owner = NULL, lease_until = NULL WHERE ${isOwned(owned)}`)
 }
 
-/** A file that was read to its end; `error`: why it was not, though no more of it can be read. */
+/** A file that was read completely, or as far as possible; `error`: why no more of it can be read. */
 export type StagedFile = { records: number; error: string | null }
 
-/** Notes how many records a file has, once all of them are staged. */
+/** Stores the number of records in a file once all of them are staged. */
 export async function noteRecords(db: Queryable, owned: Owned, { records, error }: StagedFile): Promise<void> {
   await db.run(sql.unsafe`UPDATE contact_imports SET records = ${records}, error = ${error} WHERE ${isOwned(owned)}`)
 }
 
 const Attempted = z.object({ attempts: z.int() })
 
-/** Counts a run that ended in an error, and returns how many did in a row. The lease stays: it is tried again when it has run out. */
+/**
+ * Counts a run that ended in an error, and returns how many have done so in a row. The lease is kept: the import is
+ * retried once it has expired.
+ */
 export async function countAttempt(db: Queryable, owned: Owned): Promise<number> {
   const row = await db.maybeOne(sql.type(Attempted)`
     UPDATE contact_imports SET attempts = attempts + 1 WHERE ${isOwned(owned)} RETURNING attempts
@@ -72,7 +75,10 @@ export async function countAttempt(db: Queryable, owned: Owned): Promise<number>
   return row?.attempts ?? 0
 }
 
-/** Ends an import; false if it is not the owner's any more. It has failed if there is an `error`, of now or of before. */
+/**
+ * Ends an import; returns false if the owner has lost it. Its status is `failed` if there is an `error`, given or
+ * stored earlier.
+ */
 export async function endImport(tx: Tx, owned: Owned, error: string | null): Promise<boolean> {
   const count = await tx.run(sql.unsafe`
     UPDATE contact_imports SET error = coalesce(${error}, error), completed_at = now(), blob_id = NULL, lease_owner = NULL,

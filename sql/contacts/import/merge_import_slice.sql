@@ -1,20 +1,21 @@
 DROP FUNCTION IF EXISTS merge_import_slice(uuid, uuid, uuid, integer, integer);
 
--- Merges the next records of an import into the contacts: one slice, one commit, with its cursor and its counts. It has the
--- account's contact lock to itself and counts in a shard that nobody else uses, so that what takes no contact lock, such as
--- an unsubscribe, never waits for it. Waits at most wait_ms for a lock (SQLSTATE 55P03): while it waits, others that want
--- the lock wait behind it. Tells no webhook.
+-- Merges the next records of an import into the contacts: one slice, one commit, with its cursor and its counts. It
+-- holds the contact lock of the account exclusively and counts in a shard that nothing else uses, so that writers that
+-- take no contact lock, such as an unsubscribe, never wait for it. Waits at most wait_ms for a lock (SQLSTATE 55P03),
+-- because others that want the lock wait behind it. Sends no webhook events.
 --
--- If several records have the same address, the first one is merged. The others are noted as skipped, but their opt-outs hold
--- (opt_out_repeated.sql). After 100,000 skipped records they are counted alone, so that no file fills the disk with notes.
+-- If several records have the same address, the first one is merged. The others are recorded as skipped, but their
+-- opt-outs count (opt_out_repeated.sql). After 100,000 skipped records they are only counted, so that no file fills the
+-- disk with such rows.
 --
--- A slice has at most so many records, and ends when it has had the lock for 35 ms. It is merged in parts, each as large as
--- the one before says that there is time for: nobody is to wait for more than 100 ms, and on a busy machine a record takes
--- several times as long as a moment before.
+-- A slice has at most `slice` records, and ends once it has held the lock for 35 ms. It is merged in parts, each sized
+-- by the time that the one before took: nobody should wait for more than 100 ms, and on a busy machine a record may
+-- suddenly take several times as long.
 --
--- outcome: merged; done, if all were merged before; ahead, if all that are staged so far were; lost, if the lease is not the
--- owner's any more; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: so long it had the lock.
--- through: the last record that is merged.
+-- outcome: merged; done, if all records were merged before; ahead, if all records staged so far were merged; lost, if
+-- the owner has lost the lease; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: how
+-- long it held the lock. through: the last merged record.
 CREATE FUNCTION merge_import_slice(
   account uuid, import uuid, owner uuid, slice integer, wait_ms integer, OUT outcome text, OUT held_ms double precision,
   OUT through bigint
@@ -40,7 +41,7 @@ BEGIN
     RETURN;
   END IF;
   through := i.merged_through;
-  -- Chunks are staged one after the other: what comes before a record that is staged is staged too.
+  -- Chunks are staged in order, so all records before a staged one are staged too.
   up_to := least(through + slice, coalesce(i.records, greatest(
     (SELECT max(n) FROM import_rows WHERE import_id = import),
     (SELECT max(n) FROM import_errors WHERE account_id = account AND import_id = import), 0)));
@@ -49,16 +50,16 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Properties that were deleted since the import began.
+  -- Properties that were deleted after the import began.
   SELECT array_agg(name) INTO gone FROM jsonb_array_elements_text(i.options -> 'stored_as') AS name
   WHERE NOT EXISTS (SELECT FROM contact_properties p WHERE p.account_id = account AND p.stored_as = name AND p.deleted_at IS NULL);
 
   LOOP
     part_to := least(through + part, up_to);
-    -- The first part before the lock is taken.
+    -- The first part is read before the lock is taken.
     staged := read_import_part(i, through, part_to, gone);
     IF staged.rows + staged.wrong + staged.known <> part_to - through THEN
-      EXIT WHEN locked_at IS NOT NULL; -- the next slice will find it
+      EXIT WHEN locked_at IS NOT NULL; -- the next slice reports it
       outcome := 'unstaged';
       RETURN;
     END IF;
@@ -69,9 +70,11 @@ BEGIN
       END IF;
       locked_at := clock_timestamp();
       PERFORM set_config('mailbrook.count_shard', '900', true);
-      -- It is entered into the indexes of words and properties by others, who need no lock of the account (index_entries.ts).
+      -- Other code, which needs no lock of the account, adds the rows to the indexes of words and properties
+      -- (index_entries.ts).
       PERFORM set_config('gin_pending_list_limit', '64MB', true);
-      -- Nobody waits with us for the disk. If Postgres crashes, the contacts of the last slices go together with the cursor.
+      -- No commit waits for the disk. If Postgres crashes, the contacts of the last slices are lost together with the
+      -- cursor.
       PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     merged := merge_import_part(i, staged);

@@ -1,7 +1,8 @@
 DROP FUNCTION IF EXISTS merge_memberships(contact_imports, uuid[]);
 DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text[]);
 
--- Puts contacts into the audience and the segments of an import, and stores its choices about topics: those that still exist.
+-- Adds contacts to the audience and the segments of an import, and stores its choices about topics. Skips groups that
+-- no longer exist.
 CREATE FUNCTION merge_memberships(i contact_imports, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   choice record;

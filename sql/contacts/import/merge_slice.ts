@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 import type { OwnedImport } from './leases.ts'
 
-/** `through`: the last record that is merged. */
+/** `through`: the last merged record. */
 const MergedSlice = z.object({
   outcome: z.enum(['merged', 'done', 'ahead', 'lost', 'unstaged', 'orphaned']),
   through: z.int(),

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS opt_out_repeated(contact_imports, text[]);
 
--- Unsubscribes those that opt out in a record which is not merged, because its address comes earlier in the file. With the
--- on_conflict skip, only contacts that the import has created. Returns which were subscribed.
+-- Unsubscribes contacts that opt out in a record that is not merged because its address occurs earlier in the file.
+-- With on_conflict = skip, only contacts that the import has created. Returns those that were subscribed.
 CREATE FUNCTION opt_out_repeated(i contact_imports, emails text[]) RETURNS TABLE (id uuid, email text)
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column

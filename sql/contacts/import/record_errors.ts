@@ -18,7 +18,7 @@ export type RecordError = z.infer<typeof RecordError>
 
 type ImportId = { account_id: string; id: string }
 
-/** In the order of the file. The id of one is its row. */
+/** Lists the errors in the order of the file. Their ids are their rows. */
 export async function listRecordErrors(
   db: Queryable,
   { account_id, id }: ImportId,

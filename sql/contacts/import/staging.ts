@@ -5,22 +5,22 @@ import { isLockTimeout } from '#sql/retry.ts'
 import { copyLines } from './copy_lines.ts'
 import type { OwnedImport as Owned } from './leases.ts'
 
-/** A record that is wrong. */
+/** An invalid record. */
 export type RecordFault = { n: number; line: number; email: string | null; message: string }
 
-/** Lines of COPY in pieces, and the records between them that are wrong. */
+/** Lines of COPY in pieces, and the invalid records between them. */
 export type StagedChunk = { copy: Buffer[]; faults: RecordFault[] }
 
 /** Another worker has taken the import over. */
 export class LostLeaseError extends Error {}
 
-/** So long all rows of a file may take to be removed. */
+/** Longest time to remove all rows of a file. */
 const CLEAR_MS = 30 * 60_000
 
-/** So long the rows of one chunk may take. */
+/** Longest time to store the rows of one chunk. */
 const CHUNK_MS = 15_000
 
-/** Forgets what was staged before of an import, but the faults of records that are merged. */
+/** Deletes all that was staged of an import, except faults of merged records. */
 export async function clearStage(pool: Pool, owned: Owned): Promise<void> {
   await inOwnTransaction(
     pool,
@@ -39,7 +39,7 @@ export async function clearStage(pool: Pool, owned: Owned): Promise<void> {
   )
 }
 
-/** Stages records of a file, each of which is a row or a fault, and all of which come after those that are staged. */
+/** Stages records of a file, each a row or a fault; all of them must come after those already staged. */
 export async function stageChunk(pool: Pool, owned: Owned, { copy, faults }: StagedChunk): Promise<void> {
   await inOwnTransaction(pool, owned, async (client, { account_id, id }) => {
     if (copy.length > 0) await copyLines(client, copy)
@@ -53,12 +53,12 @@ export async function stageChunk(pool: Pool, owned: Owned, { copy, faults }: Sta
   })
 }
 
-/** So long others may have to wait for the table of all staged rows to be emptied: after 1 s a vacuum gives way. */
+/** Longest time that others may wait while the table of staged rows is emptied: a vacuum gives way after 1 s. */
 const EMPTY_MS = 1_500
 
 /**
- * Removes the staged rows of an import that is merged: at once, if no other is under way, else some at a time, which takes
- * as long as a tenth of the import.
+ * Removes the staged rows of a merged import: at once if no other import is running, else in slices, which takes a
+ * tenth of the time of the import.
  */
 export async function dropStage(pool: Pool, import_id: string): Promise<void> {
   if (await emptyStage(pool, import_id).catch(unlessLocked)) return
@@ -67,7 +67,10 @@ export async function dropStage(pool: Pool, import_id: string): Promise<void> {
   while (((await pool.pg.query(some, [import_id])).rowCount ?? 0) > 0);
 }
 
-/** False if another import may have staged rows. Nobody stages any from the look on. */
+/**
+ * Empties the table; returns false if another import may have staged rows. The lock prevents new rows from the check
+ * on.
+ */
 async function emptyStage(pool: Pool, import_id: string): Promise<boolean> {
   return pool.transaction(async tx => {
     await tx.run(sql.unsafe`SELECT set_config('lock_timeout', ${String(EMPTY_MS)}, true)`)
@@ -89,8 +92,8 @@ const unbounded = { query_timeout: CLEAR_MS }
 type Settings = { query_timeout: number; lock: 'pg_advisory_xact_lock' | 'pg_advisory_xact_lock_shared' }
 
 /**
- * A transaction of the worker that has the lease. The one that clears what was staged waits for those of the worker before: none
- * of them commits later. COPY is no query of the pool, so it has a connection of its own.
+ * Runs a transaction of the worker that has the lease. The transaction that clears the stage waits for those of the
+ * previous worker, so none of these commits later. COPY is no query of the pool, so it uses a separate connection.
  */
 async function inOwnTransaction(
   pool: Pool,
@@ -131,7 +134,7 @@ async function requireLease(client: pg.PoolClient, { account_id, id, owner }: Ow
   if (rowCount === 0) throw new LostLeaseError(`another worker has taken over the import ${id}`)
 }
 
-/** Postgres has answered, and did not end the session over it. */
+/** Returns true if Postgres responded and did not end the session. */
 function isSound(error: unknown): boolean {
   return /^(?!57P0[123]|08)/.test(sqlState(error) ?? '08')
 }

@@ -3,14 +3,17 @@ import { sql, type Tx } from '#sql/pool.ts'
 import type { Person } from './preferences.ts'
 
 /**
- * Waits longer than usual for locks: no opt-out is to be refused because a request with many contacts holds the row of this
- * one, for 10 s at most.
+ * Raises the lock timeout: an opt-out must not fail because a request with many contacts holds the row of this one,
+ * which takes at most 10 s.
  */
 export async function waitPatiently(tx: Tx): Promise<void> {
   await tx.run(sql.unsafe`SELECT set_config('lock_timeout', '12s', true)`)
 }
 
-/** Locks an email before its recipients; false if it does not exist any more, or its contents and recipients were removed. */
+/**
+ * Locks an email before its recipients; returns false if it no longer exists, or its contents and recipients were
+ * removed.
+ */
 export async function lockEmail(tx: Tx, { account_id, email_id }: EmailRef): Promise<boolean> {
   const count = await tx.run(sql.unsafe`
     SELECT FROM emails e WHERE account_id = ${account_id} AND id = ${email_id} AND EXISTS (
@@ -22,7 +25,7 @@ export async function lockEmail(tx: Tx, { account_id, email_id }: EmailRef): Pro
 
 type EmailRef = { account_id: string; email_id: string }
 
-/** Stores whether a contact gets anything at all. */
+/** Stores whether a contact has unsubscribed from everything. */
 export async function setUnsubscribed(
   tx: Tx,
   { account_id, id }: { account_id: string; id: string },
@@ -35,7 +38,9 @@ export async function setUnsubscribed(
 
 const Unreachable = z.object({ is_unreachable: z.boolean() })
 
-/** True of a subscribed contact that mail has not reached for long (sql/campaigns/sending/soft_bounces.sql). */
+/**
+ * Returns true for a subscribed contact that mail has not reached for long (sql/campaigns/sending/soft_bounces.sql).
+ */
 export async function isToBeUnsubscribed(
   tx: Tx,
   { account_id, id }: { account_id: string; id: string },
@@ -50,7 +55,9 @@ export async function isToBeUnsubscribed(
 
 const Reserved = z.object({ is_reserved: z.boolean() })
 
-/** Keeps others from adding a contact of this address; false if there is one by now (reserve_address.sql). */
+/**
+ * Prevents others from adding a contact with this address; returns false if one exists by now (reserve_address.sql).
+ */
 export async function reserveAddress(tx: Tx, { account_id, domain_id, address }: Person): Promise<boolean> {
   const { is_reserved } = await tx.one(sql.type(Reserved)`
     SELECT reserve_address(${account_id}, ${domain_id}, ${address}) AS is_reserved
@@ -60,7 +67,7 @@ export async function reserveAddress(tx: Tx, { account_id, domain_id, address }:
 
 const Topic = z.object({ topic_id: z.string().nullable() })
 
-/** Adds opt-outs of an address that is no contact; null: from everything. Returns those that are new. */
+/** Adds opt-outs of an address without a contact; null: from everything. Returns the new ones. */
 export async function insertOptouts(
   tx: Tx,
   { account_id, domain_id, address }: Person,
@@ -75,7 +82,7 @@ export async function insertOptouts(
   return rows.map(({ topic_id }) => topic_id)
 }
 
-/** Removes opt-outs of an address that is no contact. Returns those that were there. */
+/** Removes opt-outs of an address without a contact. Returns those that existed. */
 export async function deleteOptouts(
   tx: Tx,
   { account_id, domain_id, address }: Person,
@@ -90,14 +97,14 @@ export async function deleteOptouts(
   return rows.map(({ topic_id }) => topic_id)
 }
 
-/** The topics as contact_optouts has them. */
+/** Selects the topics in the form that contact_optouts stores. */
 function optedOutOf(topic_ids: (string | null)[]) {
   return sql.fragment`(
     SELECT coalesce(id, everything()) AS topic_id FROM unnest(${sql.array(topic_ids, 'uuid')}) AS id
   ) AS given`
 }
 
-/** Notes on an email that a recipient unsubscribed by it; null: from everything. */
+/** Records on an email that a recipient unsubscribed by it; null: from everything. */
 export async function insertUnsubscribedEvent(
   tx: Tx,
   { account_id, email_id }: EmailRef,

@@ -13,8 +13,8 @@ const PreferredTopic = z.object({
 export type PreferredTopic = z.infer<typeof PreferredTopic>
 
 /**
- * Mail that an address gets from a domain. `contact_id` is null for one that is no contact; its topics are those alone that it
- * gets unless it opts out. An opt-out from everything is stronger than the topics.
+ * Preferences of an address for mail of a domain. `contact_id` is null for an address without a contact; its topics are
+ * then only those that it gets unless it opts out. An opt-out from everything overrides the topics.
  */
 export const Preferences = z.object({
   domain: z.string(),
@@ -23,16 +23,16 @@ export const Preferences = z.object({
   brand_logo_url: z.string().nullable(),
   contact_id: z.string().nullable(),
   is_unsubscribed: z.boolean(),
-  /** An email of the account was reported as spam by this address. */
+  /** True if this address has reported an email of the account as spam. */
   has_complained: z.boolean(),
   topics: z.array(PreferredTopic),
 })
 export type Preferences = z.infer<typeof Preferences>
 
-/** The address that a token names, on its domain. */
+/** The address in a token, with its domain. */
 export type Person = Pick<UnsubscribeToken, 'account_id' | 'domain_id' | 'address'>
 
-/** Null if the domain does not exist any more. */
+/** Returns the preferences of an address; null if the domain no longer exists. */
 export async function findPreferences(
   db: Queryable,
   { account_id, domain_id, address }: Person,

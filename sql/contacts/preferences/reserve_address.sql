@@ -1,10 +1,11 @@
 DROP FUNCTION IF EXISTS reserve_address(uuid, uuid, text);
 
--- Keeps others from adding a contact of this address until the transaction ends, and waits for those who are about to: whoever
--- adds it afterwards sees the opt-outs that are written now. Returns false if there is such a contact by now.
+-- Prevents others from adding a contact with this address until the transaction ends, and waits for those who are
+-- adding one: whoever adds it afterwards sees the opt-outs that are written now. Returns false if such a contact exists
+-- by now.
 --
--- A row that is added and deleted in one transaction does that by the unique index; nobody else ever sees it. It is counted
--- in a shard of its own, since those of other writers may be locked for seconds.
+-- It adds and deletes a row in one transaction, so the unique index blocks others; no other transaction ever sees the
+-- row. It is counted in a separate shard, since those of other writers may be locked for seconds.
 CREATE FUNCTION reserve_address(account uuid, domain uuid, address text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   reserved uuid;

@@ -1,15 +1,15 @@
 DROP FUNCTION IF EXISTS accept_emails(json);
 
--- Accepts every request that is waiting, in one round trip and one commit. Several statements, each with a fresh
--- snapshot: a single CTE could neither replay the answer of a key it lost to a concurrent commit nor leave the key of a
+-- Accepts all waiting requests in one round trip and one commit. Several statements, each with a fresh snapshot: a
+-- single CTE could neither replay the answer of a key that it lost to a concurrent commit nor leave the key of a
 -- refused request unbound.
 --
--- Answers one row per draft. outcome: accepted | replayed | key_conflict, or a fault (_types.sql). answer: what to tell
--- the caller of an accepted or replayed request. retry_after: seconds, of reputation_limit_exceeded. detail: of a fault
--- (explain_faults.sql), by what is left when all that is accepted here has taken its share.
+-- Returns one row per draft. outcome: accepted | replayed | key_conflict, or a fault (_types_of_drafts.sql). answer: for
+-- the caller of an accepted or replayed request. retry_after: seconds, for reputation_limit_exceeded. detail: of a fault
+-- (explain_faults.sql), computed after everything accepted here was debited.
 --
--- A list tells the planner nothing of its length; with stale statistics it would read whole tables for it. Every
--- statement here is to go by index, row by row, add_job's as well: planned anew each time it costs 1 ms.
+-- The planner does not know the length of a list; with stale statistics it would read whole tables for it. So every
+-- statement here must use an index, row by row; that of add_job as well, since planning it each time costs 1 ms.
 
 -- given: a list of draft.
 CREATE FUNCTION accept_emails(given json) RETURNS TABLE ("position" integer, outcome text, answer jsonb, retry_after integer, detail jsonb)
@@ -19,26 +19,26 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 DECLARE
   drafts draft[];
   limited uuid[];      -- accounts whose usage is limited
-  bound integer[];     -- their key has an answer already
+  bound integer[];     -- drafts whose key has an answer already
   judged judgement;
   accepted integer[];
   details jsonb[];
 BEGIN
   SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::draft, given) AS d;
 
-  -- 1. The usage of accounts that is limited is locked before anything else.
+  -- 1. Limited usage of accounts is locked before anything else.
   limited := lock_usage(ARRAY(SELECT d.account_id FROM unnest(drafts) AS d));
 
-  -- 2. Keys that are bound already. A retry replays even if its domain is gone by now.
+  -- 2. Find keys that are bound already. A retry replays even if its domain no longer exists.
   SELECT coalesce(array_agg(d.position), '{}') INTO bound
   FROM unnest(drafts) AS d
   JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
   WHERE k.created_at > now() - key_lifetime();
 
-  -- 3. What depends on time or rows.
+  -- 3. Judge what depends on time or rows.
   judged := judge_drafts(drafts, limited, bound);
 
-  -- 4. Bind the keys, sorted: two statements in different order would deadlock. An expired key is bound anew.
+  -- 4. Bind the keys, sorted: two statements in different order would deadlock. An expired key is bound again.
   WITH keyed AS (
     SELECT DISTINCT ON (d.account_id, d.route, d.key) d.account_id, d.route, d.key, d.fingerprint, d.id
     FROM unnest(drafts) AS d
@@ -58,17 +58,17 @@ BEGIN
   WHERE judged.faults[d.position + 1] IS NULL
     AND (d.key IS NULL OR d.id IN (SELECT (won.answer ->> 'id')::uuid FROM won));
 
-  -- 5. Debit, emails, deliveries and one job for all that are due.
+  -- 5. Store the debit, emails, deliveries and one job for all that are due.
   PERFORM debit_usage(ARRAY(SELECT q FROM unnest(judged.decisions) AS q WHERE q.position = ANY (accepted)));
   PERFORM store_drafts(drafts, judged, accepted, now());
 
-  -- 6. Faults are explained by what the debit has left.
+  -- 6. Explain faults by what the debit has left.
   details := explain_faults(drafts, judged.faults, ARRAY(
     SELECT q.quota_debit FROM unnest(drafts) AS d LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
     ORDER BY d.position
   ));
 
-  -- 7. The answer to each caller; keys lost to a commit made meanwhile replay its answer.
+  -- 7. Return the answer for each caller; keys lost to a concurrent commit replay its answer.
   RETURN QUERY
   SELECT d.position,
     CASE

@@ -6,7 +6,7 @@ import type { PollForm } from '#lib/polls/new_poll.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { Fault, FaultDetail } from './faults.ts'
 
-/** One recipient of a draft. Made in Node so that rows, children and the job go in one statement. */
+/** One recipient of a draft. Its id is generated in Node, so that rows, children and the job fit into one statement. */
 export type DraftRecipient = {
   id: string
   recipient: string
@@ -16,7 +16,7 @@ export type DraftRecipient = {
   simulated: boolean
 }
 
-/** Its content lies in a blob, or at a path until it is sent. */
+/** An attachment of a draft. Its content is in a blob, or at a path until it is sent. */
 export type DraftAttachment = {
   id: string
   filename: string
@@ -31,7 +31,7 @@ export type DraftAttachment = {
 export type Draft = {
   account_id: string
   id: string
-  /** Why it cannot be sent, if that was found out before: it may only replay what its key is bound to. */
+  /** Why it cannot be sent, if known before: it may only replay the answer of its key. */
   refusal: ApiError | null
   domain: string
   key_domain_id: string | null
@@ -51,23 +51,23 @@ export type Draft = {
   html: string | null
   text: string | null
   content_id?: string | undefined
-  /** Values that are put in when it is sent; without them `html` and `text` are sent as they are. */
+  /** Values that are inserted when it is sent; without them `html` and `text` are sent as they are. */
   variables?: Record<string, string> | undefined
   /** Bytes of html and text with these values. */
   rendered_size?: number | undefined
-  /** Version of what makes the parts of the message (lib/contents/compile_content.ts); none: they are sent as they are. */
+  /** Version of the code that renders the parts (lib/contents/compile_content.ts); none: they are sent as they are. */
   renderer?: number | undefined
   template_id: string | null
   topic_id: string | null
-  /** Sent before others of a higher number. Default: 0; campaigns, and automations for marketing, have 10. */
+  /** Lower numbers are sent first. Default: 0; campaigns and marketing automations have 10. */
   priority?: 0 | 10
-  /** None: as the domain says. */
+  /** None: as set for the domain. */
   track_opens?: boolean | null
   track_clicks?: boolean | null
-  /** The poll that its links answer. `poll`: one to be stored with it; without it, one that is stored already. */
+  /** The poll that its links answer. `poll`: a new poll to store with it; otherwise the poll is stored already. */
   poll_id?: string | undefined
   poll?: PollForm & { is_test: boolean }
-  /** An email of a campaign or an automation has one recipient, this contact. */
+  /** An email of a campaign or an automation has only this contact as recipient. */
   campaign_id?: string
   campaign_run?: number
   automation_id?: string
@@ -82,30 +82,33 @@ const Accepted = z.object({
   position: z.int(),
   outcome: z.enum(['accepted', 'replayed', 'key_conflict', ...Fault.options]),
   answer: z.object({ id: z.string() }).nullable(),
-  /** Seconds until a `reputation_limit_exceeded` has room. */
+  /** Seconds until there is room, for `reputation_limit_exceeded`. */
   retry_after: z.int().nullable(),
   detail: FaultDetail.nullable(),
 })
 export type Accepted = z.infer<typeof Accepted>
 
-/** One round trip and, outside a transaction, one commit for all drafts; one outcome for each, in their order. */
+/** Stores drafts in one round trip and, outside a transaction, one commit; returns one outcome per draft, in order. */
 export async function insertEmails(db: Queryable, drafts: Draft[]): Promise<Accepted[]> {
   return db.any(sql.prepared('accept_emails', Accepted)`
     SELECT position, outcome, answer, retry_after, detail FROM accept_emails(${await draftsJson(drafts)}::json) ORDER BY position
   `)
 }
 
-/** Characters of text and html from which on drafts are written piece by piece, which takes a little longer. */
+/** Characters of text and html above which drafts are encoded piece by piece, which takes a little longer. */
 const LONG = 256 * 1024
 
-/** As the functions take them: each knows its position. The bytes of a JSON text are its binary form as well. */
+/**
+ * Returns drafts with their positions in the form that the SQL functions take. The bytes of a JSON text are its binary
+ * format too.
+ */
 export async function draftsJson(drafts: Draft[]): Promise<ValueExpression> {
   const positioned = drafts.map((draft, position) => ({ position, ...draft }))
   const length = drafts.reduce((sum, { html, text }) => sum + (html?.length ?? 0) + (text?.length ?? 0), 0)
   return length < LONG ? JSON.stringify(positioned) : sql.binary(await encodeJson(positioned))
 }
 
-/** Which of these ids are stored: asked after a commit whose answer was lost. */
+/** Returns those of these ids that are stored; used after a commit whose response was lost. */
 export async function listStoredEmails(db: Queryable, ids: string[]): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`
     SELECT id FROM emails WHERE (account_id, id) IN (

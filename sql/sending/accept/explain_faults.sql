@@ -4,10 +4,10 @@ DROP FUNCTION IF EXISTS explain_quota(text, uuid, integer);
 DROP FUNCTION IF EXISTS quota_wait(uuid, text, bigint);
 DROP FUNCTION IF EXISTS usage_buckets(uuid, text);
 
--- Returns explain_fault of each draft, by position, each question once: a quota takes some milliseconds to explain, and a
--- commit may hold a hundred emails beyond one.
+-- Returns explain_fault of each draft, by position, and computes each distinct one once: a quota takes some
+-- milliseconds to explain, and a commit may have a hundred emails beyond one.
 --
--- faults, emails: by position as well. emails: how many the request of the draft needs.
+-- faults, emails: also by position. emails: how many the request of the draft needs.
 CREATE FUNCTION explain_faults(drafts draft[], faults text[], emails integer[]) RETURNS jsonb[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -31,7 +31,7 @@ BEGIN
 END
 $$;
 
--- Returns what a caller is told of a fault (_types.sql) besides its name; null: nothing. emails: how many the request needs.
+-- Returns the details of a fault (_types_of_drafts.sql) for the caller; null: none. emails: how many the request needs.
 --   domain_not_verified   {status, sending} of the domain; null: the account has none of that name
 --   a pause               {by, reason}
 --   a quota               {limit, left, credits, retry_after}
@@ -57,8 +57,8 @@ BEGIN
 END
 $$;
 
--- limit, left: of the quota that refused so many emails. retry_after: seconds until every quota has room for them; null
--- when none ever will.
+-- limit, left: of the exceeded quota. retry_after: seconds until every quota has room for this many emails; null if
+-- that never happens.
 CREATE FUNCTION explain_quota(fault text, account uuid, emails integer) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -83,8 +83,8 @@ BEGIN
 END
 $$;
 
--- Returns how many emails are counted in the window, and the seconds until no more than `room` are (null: there is no
--- limit); no seconds when that never comes.
+-- Returns how many emails count in the window, and the seconds until there are at most `room` (null: no limit); null
+-- seconds if that never happens.
 CREATE FUNCTION quota_wait(account uuid, win text, room bigint, OUT used bigint, OUT seconds integer)
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -94,14 +94,14 @@ BEGIN
     ELSE greatest(1, ceil(extract(epoch FROM min(n.leaves_at) FILTER (WHERE n.newer <= room) - now())))
   END INTO used, seconds
   FROM (
-    -- Once a bucket has left, only those that are newer are counted.
+    -- Once a bucket has left the window, only newer ones count.
     SELECT b.emails, b.leaves_at, sum(b.emails) OVER (ORDER BY b.leaves_at DESC) - b.emails AS newer
     FROM usage_buckets(account, win) AS b
   ) n;
 END
 $$;
 
--- Returns the emails that count for a quota, in the steps of its window (quotas.sql): win is day or month.
+-- Returns the emails that count toward a quota, by buckets of its window (quotas.sql). win: day or month.
 CREATE FUNCTION usage_buckets(account uuid, win text) RETURNS TABLE (since timestamptz, leaves_at timestamptz, emails integer)
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { DomainStatus } from '#lib/domains/domain_status.ts'
 
-/** Faults that lie with nothing of the email itself: they refuse whatever was asked for together. */
+/** Faults that do not concern the email itself: they refuse the whole request. */
 export const RequestFault = z.enum([
   'wrong_clock',
   'platform_paused',
@@ -15,7 +15,7 @@ export const RequestFault = z.enum([
 ])
 export type RequestFault = z.infer<typeof RequestFault>
 
-/** Why a draft is not stored. */
+/** Reasons why a draft is not stored. */
 export const Fault = z.enum([
   'schedule_past',
   'schedule_too_far',
@@ -28,7 +28,9 @@ export const Fault = z.enum([
 ])
 export type Fault = z.infer<typeof Fault>
 
-/** Details of a fault besides its name (sql/sending/accept/explain_faults.sql); which are there depends on its kind. Times in seconds. */
+/**
+ * Details of a fault (sql/sending/accept/explain_faults.sql); the members depend on the fault. Times are in seconds.
+ */
 export const FaultDetail = z
   .object({
     status: DomainStatus,

@@ -6,11 +6,11 @@ import { Fault, FaultDetail } from './faults.ts'
 const Judged = z.object({
   fault: Fault.nullable(),
   detail: FaultDetail.nullable(),
-  /** Addresses that it would not be sent to: they are suppressed, reserved, or not subscribed to its topic. */
+  /** Addresses that it would not be sent to, since they are suppressed, reserved, or not subscribed to its topic. */
   dropped: z.array(z.string()),
 })
 
-/** Judges a draft as if it were accepted now, quotas included (judge_drafts.sql). Nothing of it is stored or counted. */
+/** Judges a draft as if it were accepted now, including quotas (judge_drafts.sql). Stores and counts nothing. */
 export async function judgeDraft(tx: Tx, draft: Draft): Promise<z.infer<typeof Judged>> {
   const given = JSON.stringify([{ ...draft, position: 0, refusal: null }])
   return tx.one(sql.type(Judged)`

@@ -1,10 +1,10 @@
--- Judges emails before they are stored, by what depends on time or rows: the schedule, the sender's domain, suppressions,
--- topics, pauses, quotas. limited: the accounts whose usage is locked. What is bound to an answer is not judged, and takes nothing
--- of a quota. Callers set the plans of the statements (accept_emails.sql says why).
+-- Judges emails before they are stored, by what depends on time or rows: the schedule, the sender's domain,
+-- suppressions, topics, pauses, quotas. limited: the accounts whose usage is locked. Drafts whose key is bound are not
+-- judged and take no quota. Callers set the plans of the statements (accept_emails.sql says why).
 CREATE FUNCTION judge_drafts(drafts draft[], limited uuid[], bound integer[]) RETURNS judgement
 LANGUAGE plpgsql AS $$
 DECLARE
-  -- Lists are in order of ids, and searches go by the time in them: an id of another time could be missed for good.
+  -- Lists are ordered by id, and searches use the time in ids: an id with a wrong time could be missed forever.
   earliest constant uuid := first_id(now() - interval '1 minute');
   latest constant uuid := first_id(now() + interval '1 minute');
   judged judgement;
@@ -30,7 +30,8 @@ BEGIN
     judged.dropped := judged.dropped || judged.unsubscribed;
   END IF;
 
-  -- Until these are stored nobody deletes their domains, or hands one over to another account (sql/domains/name_owners.ts).
+  -- Locks their domains against deletion and handover to another account until these emails are stored
+  -- (sql/domains/name_owners.ts).
   PERFORM FROM unnest(drafts) AS d JOIN domains o ON o.account_id = d.account_id AND o.name = d.domain
     AND o.status IN ('verified', 'partially_verified', 'partially_failed')
   FOR KEY SHARE OF o;
@@ -52,11 +53,11 @@ BEGIN
       WHEN switches.paused_at IS NOT NULL THEN 'platform_paused'
       WHEN EXISTS (SELECT FROM accounts a WHERE a.id = d.account_id AND a.paused_at IS NOT NULL) THEN 'account_paused'
       WHEN o.paused_at IS NOT NULL THEN 'domain_paused'
-      -- A fault that no worker has seen for a minute may be mended: one email finds out.
+      -- A fault that no worker has seen for a minute may be fixed: one email finds out.
       WHEN switches.transport_fault_at > now() - interval '60 seconds' AND coalesce(o.transport, 'relay') = 'relay'
         THEN 'transport_unusable'
       WHEN o.transport_fault_at > now() - interval '60 seconds' THEN 'transport_unusable'
-      -- Mail goes out without a signature of Ed25519, and never without one of RSA.
+      -- Mail is sent without an Ed25519 signature, but never without an RSA signature.
       WHEN NOT EXISTS (
         SELECT FROM dkim_keys k WHERE k.account_id = o.account_id AND k.domain_id = o.id
           AND k.state = 'active' AND k.algorithm = 'rsa-sha256'

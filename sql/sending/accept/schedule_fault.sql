@@ -1,8 +1,9 @@
 DROP FUNCTION IF EXISTS schedule_fault(timestamptz);
 
--- Why an email cannot be scheduled for that moment: schedule_past, schedule_too_far, or null. The process that read the
--- request has judged its schedule to the second (lib/sending/schedule.ts), when it arrived and by its copy of this clock. This only
--- stops one whose copy is wrong, by as much as ids may be off (judge_drafts.sql).
+-- Returns why an email cannot be scheduled for that moment: schedule_past, schedule_too_far, or null. The process that
+-- read the request has checked the schedule to the second on arrival, by its copy of this clock
+-- (lib/sending/schedule.ts). This only catches a process whose copy is wrong by more than ids may be off
+-- (judge_drafts.sql).
 CREATE FUNCTION schedule_fault(scheduled_at timestamptz) RETURNS text
 LANGUAGE sql STABLE AS $$
   SELECT CASE

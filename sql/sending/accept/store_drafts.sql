@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS unsent_reason(boolean);
 DROP FUNCTION IF EXISTS unsent_reason(boolean, boolean);
 
--- Why a recipient gets nothing. The worker that sends gives the same reasons (flows/delivery/decide_outcome.ts).
+-- Returns why a recipient gets nothing. The sending worker uses the same reasons (flows/delivery/decide_outcome.ts).
 CREATE FUNCTION unsent_reason(is_reserved boolean, is_unsubscribed boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE
     WHEN is_reserved THEN 'The domain is reserved for documentation and tests.'
@@ -16,9 +16,9 @@ DROP FUNCTION IF EXISTS tracking_of(draft[], judgement);
 -- TRACKED_RENDERER of lib/contents/compile_content.ts.
 CREATE FUNCTION tracked_renderer() RETURNS smallint LANGUAGE sql IMMUTABLE AS 'SELECT 3::smallint';
 
--- Returns email_contents.tracking by position of the draft, of those that are tracked; null: none is. It is decided for
--- good, by the draft, else by its domain. Mail to a contact who is not to be tracked is not, whoever gets it beside. Only html
--- can be tracked; by its length Postgres knows it from '' without reading it.
+-- Returns email_contents.tracking by position of the draft, for drafts with tracking; null: none. It is decided once,
+-- by the draft, else by its domain. Mail with a contact who must not be tracked is not tracked for anybody. Only html
+-- can be tracked; Postgres compares it with '' by length, without reading it.
 CREATE FUNCTION tracking_of(drafts draft[], judged judgement) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN (
@@ -39,8 +39,8 @@ BEGIN
 END
 $$;
 
--- Stores the accepted ones as emails made at that moment, with one job for all that are due. Callers set the plans of the
--- statements (accept_emails.sql says why).
+-- Stores the accepted drafts as emails created at that moment, with one job for all that are due. Callers set the plans
+-- of the statements (accept_emails.sql says why).
 CREATE FUNCTION store_drafts(drafts draft[], judged judgement, accepted integer[], made_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -67,7 +67,7 @@ BEGIN
   FROM unnest(drafts) AS d
   WHERE d.position = ANY (accepted);
 
-  -- A Message-ID of ours begins with the id of its email, by which replies find it.
+  -- Our Message-IDs begin with the id of the email, by which replies find it.
   IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE left(d.message_id, 36) <> d.id::text) THEN
     INSERT INTO kept_message_ids (account_id, message_id, email_id)
     SELECT d.account_id, lower(d.message_id), d.id
@@ -104,7 +104,7 @@ BEGIN
     SELECT account_id, email_id, 'suppressed', recipient, jsonb_build_object('reason', reason)
     FROM stored WHERE state = 'suppressed'
   )
-  -- What is due later needs no job.
+  -- Mail that is due later needs no job.
   SELECT jsonb_agg(DISTINCT email_id) INTO job_email_ids FROM stored WHERE state = 'queued' AND next_at <= now();
 
   IF judged.dropped <> '{}' THEN

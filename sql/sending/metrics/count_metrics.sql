@@ -2,8 +2,8 @@ DROP FUNCTION IF EXISTS count_metrics(metric_move[]);
 DROP FUNCTION IF EXISTS quarter_of(timestamptz);
 DROP FUNCTION IF EXISTS countable_moves(metric_move[]);
 
--- Moves the figures of email_metrics, in the commit that does what they count. Each counts recipients, in the quarter of an
--- hour in which it happened:
+-- Changes the figures of email_metrics in the commit that they count. Each counts recipients, in the quarter of an hour
+-- of the event:
 --
 -- received            an email came in
 -- sent                its receiver accepted the email, or somebody took it for accepted (release)
@@ -16,7 +16,8 @@ DROP FUNCTION IF EXISTS countable_moves(metric_move[]);
 -- unique_*            the first of them
 -- unsubscribed        the first time, by this email
 --
--- In the order of their keys, so that no two statements wait for each other; a process has a shard of its own, more or less.
+-- Rows are changed in the order of their keys, so that no two statements deadlock; each backend mostly has a shard of
+-- its own.
 CREATE FUNCTION count_metrics(moves metric_move[]) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -74,8 +75,8 @@ CREATE FUNCTION nil_id() RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT '00000000-0000-0000-0000-000000000000'::uuid
 $$;
 
--- Adds up the moves of each figure, and leaves out what nothing can be taken from: a quarter from before figures were kept, or
--- one that was purged.
+-- Adds up the moves of each figure, and leaves out decrements that have nothing to subtract from: in quarters from
+-- before figures were kept, or that were purged.
 CREATE FUNCTION countable_moves(moves metric_move[]) RETURNS metric_move[]
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS fold_metrics(integer);
 
--- Adds the figures of up to so many rows to those of shard 0, which nobody else writes, and deletes the rows. Of quarters that
--- ended an hour ago; what changes later in one is added another time. Returns how many rows were deleted.
+-- Adds the figures of at most max_count rows to those of shard 0, to which nothing else writes, and deletes the rows.
+-- Only for quarters that ended an hour ago; later changes are added by another run. Returns how many rows were deleted.
 CREATE FUNCTION fold_metrics(max_count integer) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE

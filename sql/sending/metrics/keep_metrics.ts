@@ -4,13 +4,16 @@ import { RETENTION_DAYS } from './ranges.ts'
 
 const Count = z.object({ count: z.int() })
 
-/** Adds up the shards of up to so many rows of quarters that nobody writes to any more (fold_metrics.sql). Returns of how many. */
+/**
+ * Merges the shards of at most `limit` rows of quarters that are no longer written (fold_metrics.sql). Returns how many
+ * rows.
+ */
 export async function foldMetrics(db: Queryable, limit: number): Promise<number> {
   const { count } = await db.one(sql.type(Count)`SELECT fold_metrics(${limit}) AS count`)
   return count
 }
 
-/** Deletes up to so many rows that no answer shows any more; returns how many. */
+/** Deletes at most `limit` rows that no request can return any more; returns how many. */
 export async function deleteExpiredMetrics(db: Queryable, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM email_metrics m USING (

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS metrics_of_emails(uuid, uuid[]);
 
--- The figures of emails, by what is recorded of them: the same that count_metrics has counted, unless their events were
--- deleted since (EMAIL_RETENTION_DAYS).
+-- Returns the figures of emails, computed from their events: the same as count_metrics has counted, unless the events
+-- were deleted since (EMAIL_RETENTION_DAYS).
 CREATE FUNCTION metrics_of_emails(account uuid, ids uuid[]) RETURNS SETOF metric_move
 LANGUAGE plpgsql STABLE SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
@@ -12,7 +12,7 @@ BEGIN
     JOIN email_events v ON v.account_id = account AND v.email_id = w.id AND v.recipient IS NOT NULL
     GROUP BY v.email_id, v.recipient, v.type
   ), reached AS (
-    -- A complaint about an email in doubt says that it has arrived.
+    -- A complaint about an email in doubt shows that it has arrived.
     SELECT h.email_id, min(h.at) FILTER (WHERE h.type IN ('delivered', 'complained')) AS at,
       bool_or(h.type IN ('bounced', 'failed')) AS is_lost
     FROM happened h GROUP BY h.email_id, h.recipient

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { Granularity } from '#lib/sending/metrics/names.ts'
 import { type Queryable, sql, sqlState } from '#sql/pool.ts'
 
-/** Days that figures are kept. */
+/** Days for which figures are kept. */
 export const RETENTION_DAYS = 400
 
-/** An ISO 8601 date, which is its midnight in a timezone, or a time. */
+/** An ISO 8601 date, meaning its midnight in a timezone, or a time. */
 export type Edge = { day: string } | { at: Date }
 
 const Range = z.object({ start: z.date(), end: z.date() })
@@ -15,8 +15,8 @@ export type Range = z.infer<typeof Range>
 const INVALID_PARAMETER = '22023'
 
 /**
- * Returns the range between two edges, without what is no longer kept or still to come. `end` is now by default, `start` 6
- * days before it. Null: Postgres does not know the timezone.
+ * Returns the range between two edges, without parts that are no longer kept or in the future. `end` defaults to now,
+ * `start` to 6 days before it. Null: Postgres does not know the timezone.
  */
 export async function resolveRange(
   db: Queryable,
@@ -41,7 +41,7 @@ export async function resolveRange(
   }
 }
 
-/** Nothing older is kept, and Postgres writes years before 1 in another way. */
+/** Clips a time to 1970: nothing older is kept, and Postgres writes years before 1 in another format. */
 function sinceEpoch(iso: string): string {
   return iso < '1970' ? '1970-01-01T00:00:00Z' : iso
 }
@@ -52,7 +52,7 @@ const UNITS: Record<Granularity, string> = { hourly: 'hour', daily: 'day', weekl
 
 export type Fragment = ReturnType<typeof sql.fragment>
 
-/** The condition that a quarter of an hour is in a range, at least partly. */
+/** Returns the condition that a quarter of an hour is at least partly in a range. */
 export function inRange(quarter: Fragment, { start, end }: Range) {
   return sql.fragment`
     ${quarter} >= quarter_of(${start.toISOString()}::timestamptz) AND ${quarter} < ${end.toISOString()}::timestamptz
@@ -63,9 +63,9 @@ const Period = z.object({ name: z.string(), since: z.date() })
 export type Period = z.infer<typeof Period>
 
 /**
- * Returns the periods of a range in their order. `2026-07-01` names a day, a week that begins on that Monday, or a month. An
- * hour is `2026-07-01T09:00:00+02:00`, since one of a night in autumn comes twice. `since` is when the part of a period begins
- * that is in the range.
+ * Returns the periods of a range in order. `2026-07-01` names a day, a week that begins on that Monday, or a month. An
+ * hour is `2026-07-01T09:00:00+02:00`, since one hour of a night in autumn occurs twice. `since`: when the part of the
+ * period that is in the range begins.
  */
 export async function listPeriods(db: Queryable, { range, timezone, granularity }: Periods): Promise<Period[]> {
   const hour = sql.fragment`

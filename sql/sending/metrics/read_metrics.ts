@@ -7,17 +7,17 @@ export type MetricsQuery = {
   account_id: string
   range: Range
   dimensions: Dimension[]
-  /** Those of the dimension `period`. */
+  /** Periods for the dimension `period`. */
   periods: Period[]
-  /** Only of these. */
+  /** Only figures of these. */
   domain_ids: string[] | undefined
   campaign_ids: string[] | undefined
-  /** Only of these, by what is recorded of them. */
+  /** Only figures of these emails, computed from their events. */
   email_ids: string[] | undefined
 }
 
 const Row = z.object({
-  /** Index in `periods`; -1: it is no dimension. */
+  /** Index in `periods`; -1 if `period` is no dimension. */
   period: z.int(),
   domain_id: z.string().nullable(),
   domain_name: z.string().nullable(),
@@ -29,8 +29,8 @@ const Row = z.object({
 export type MetricsRow = z.infer<typeof Row>
 
 /**
- * Returns the figures of a range, up to `limit` rows: one for each combination of the dimensions of which anything is
- * counted. What is no dimension is null, as is what was deleted, and the campaign of an email that is of none.
+ * Returns the figures of a range, at most `limit` rows: one per combination of the dimensions that has figures. Columns
+ * that are no dimension are null, as are deleted rows and the campaign of an email without one.
  */
 export async function readMetrics(db: Queryable, query: MetricsQuery, limit: number): Promise<MetricsRow[]> {
   const has = (dimension: Dimension) => query.dimensions.includes(dimension)
@@ -58,7 +58,7 @@ export async function readMetrics(db: Queryable, query: MetricsQuery, limit: num
 
 const SUMS = join(column => sql.fragment`sum(c.${column}) AS ${column}`)
 
-/** A list of something for each figure. */
+/** Joins one fragment per figure. */
 function join(write: (column: ReturnType<typeof sql.identifier>, name: string) => Fragment) {
   const parts = FIGURES.map(name => write(sql.identifier([name]), name))
   return sql.join(parts, sql.fragment`, `)

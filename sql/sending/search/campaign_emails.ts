@@ -2,12 +2,16 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import type { Ids } from '#sql/page.ts'
 import { sql } from '#sql/pool.ts'
 
-/** Emails of this campaign, of any, of any automation, or of neither. `impossible`: of two of these. */
+/**
+ * Emails of this campaign, of any campaign, of any automation, or of neither. `impossible`: two of these are required
+ * at once.
+ */
 export type OfCampaign = { id: string } | 'any' | 'automations' | 'none' | 'impossible' | undefined
 
 /**
- * The query of the emails of a campaign, of all campaigns or of all automations, that a search finds. They have indexes of their
- * own, in the order of the list; what else is asked is asked of each of them. Null: none of these is asked for.
+ * Returns the query of the emails of a campaign, of all campaigns or of all automations that a search finds. These have
+ * their own indexes in the order of the list; all other filters are applied to each email. Null: none of these is
+ * requested.
  */
 export function campaignIds(account_id: string, campaign: OfCampaign, search: string): Ids | null {
   if (campaign === 'any') {
@@ -27,7 +31,7 @@ export function campaignIds(account_id: string, campaign: OfCampaign, search: st
 
 type Parents = { parents: FragmentSqlToken; isOf: FragmentSqlToken }
 
-/** The nearest of each campaign or automation, and the nearest of these. */
+/** Selects the nearest emails of each campaign or automation, and the nearest of these. */
 function anyIds(account_id: string, { parents, isOf }: Parents, search: string): Ids {
   return (where, order, limit) => sql.fragment`
     SELECT e.id FROM (SELECT id FROM ${parents}) g

@@ -3,7 +3,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedEmail } from '#sql/sending/email_records.ts'
 import { listedColumns } from '#sql/sending/emails.ts'
 
-/** Emails with a recipient in doubt, newest first. There are few at any time, and an index of them alone. */
+/** Lists emails with a recipient in doubt, newest first. There are few at any time, and they have their own index. */
 export async function listDoubtedEmails(
   db: Queryable,
   account_id: string,

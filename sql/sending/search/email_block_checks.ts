@@ -4,7 +4,10 @@ import { Range } from './email_blocks.ts'
 
 const Due = Range.extend({ is_changed: z.boolean() })
 
-/** Blocks that are to be checked, locked; `is_changed`: it does not have all emails that lie there now. */
+/**
+ * Locks and returns blocks that are due for a check. `is_changed`: the block does not have all emails that are now in
+ * its range.
+ */
 export async function lockDueBlocks(tx: Tx, limit: number): Promise<z.infer<typeof Due>[]> {
   return tx.any(sql.type(Due)`
     WITH due AS MATERIALIZED (
@@ -20,8 +23,8 @@ export async function lockDueBlocks(tx: Tx, limit: number): Promise<z.infer<type
 }
 
 /**
- * To be checked again once they are twice as old, and every day at least: an id comes from the clock of a web process,
- * which may be wrong by any time.
+ * Schedules the next check of blocks, when they are twice as old and at least once per day: an id comes from the clock
+ * of a web process, which may be wrong by any amount.
  */
 export async function markChecked(tx: Tx, blocks: Range[]): Promise<void> {
   const [accounts, ends] = [blocks.map(block => block.account_id), blocks.map(block => block.upto)]
@@ -35,8 +38,8 @@ export async function markChecked(tx: Tx, blocks: Range[]): Promise<void> {
 }
 
 /**
- * Deletes a block and gives its ids to the next one, since an email may still come to lie there. The account's blocks
- * must be locked: what is added meanwhile would begin where this one ends. Answers whether the next was free for it.
+ * Deletes a block and gives its range to the next one, since emails may still be added to it. The blocks of the account
+ * must be locked: otherwise a new block could begin where this one ends. Returns false if the next block was locked.
  */
 export async function mergeBlock(tx: Tx, { account_id, above, upto }: Range): Promise<boolean> {
   const count = await tx.run(sql.unsafe`

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { SearchedBlock } from '#lib/sending/search_terms.ts'
 import { sql, type Tx } from '#sql/pool.ts'
 
-/** Emails of an account that follow each other: ids from `above`, exclusive, to `upto`, inclusive. */
+/** A range of emails of an account: ids from `above`, exclusive, to `upto`, inclusive. */
 export const Range = z.object({ account_id: z.string(), above: z.string(), upto: z.string() })
 export type Range = z.infer<typeof Range>
 
-/** What can be searched for in them (sql/migrations/0004_email_filters.sql). */
+/** A range with the data to search it (sql/migrations/0004_email_filters.sql). */
 export type Block = Range & SearchedBlock
 
 const Email = z.object({
@@ -22,15 +22,15 @@ export type EmailToIndex = z.infer<typeof Email>
 
 const columns = sql.fragment`e.id, email_text(e) AS text, e.sender, e."to", e.domain_id, e.template_id, e.tags`
 
-/** Below every id. */
+/** Smaller than every id. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
-/** Whatever the statistics say. */
+/** Makes Postgres use indexes whatever its statistics say. */
 export async function preferIndexes(tx: Tx): Promise<void> {
   await tx.run(sql.unsafe`SET LOCAL enable_seqscan = off`)
 }
 
-/** Accounts with emails for at least one block more, that are older than so many seconds. */
+/** Lists accounts with enough unindexed emails for at least one more block, older than `lag_seconds`. */
 export async function listAccountsToIndex(tx: Tx, size: number, lag_seconds: number): Promise<string[]> {
   const accounts = await tx.any(sql.type(z.object({ id: z.string() }))`
     SELECT a.id FROM accounts a
@@ -43,7 +43,10 @@ export async function listAccountsToIndex(tx: Tx, size: number, lag_seconds: num
   return accounts.map(({ id }) => id)
 }
 
-/** Until the transaction ends nobody else adds blocks to the account's; null when somebody does. Else their last id. */
+/**
+ * Locks the blocks of an account against additions until the transaction ends. Returns their last id; null if another
+ * transaction has the lock.
+ */
 export async function lockBlocks(tx: Tx, account_id: string): Promise<string | null> {
   const { is_locked } = await tx.one(sql.type(z.object({ is_locked: z.boolean() }))`
     SELECT pg_try_advisory_xact_lock(hashtextextended(${`email_blocks ${account_id}`}, 0)) AS is_locked
@@ -76,7 +79,7 @@ export async function listEmailsOf(tx: Tx, { account_id, above, upto }: Range, l
   `)
 }
 
-/** What others commit at that moment is seen by the first check. */
+/** Time until the first check, which then sees emails that were committed at the same time. */
 const FIRST_CHECK = sql.fragment`interval '30 seconds'`
 
 export async function insertBlocks(tx: Tx, blocks: Block[]): Promise<void> {
@@ -95,7 +98,7 @@ export async function deleteBlock(tx: Tx, { account_id, upto }: Range): Promise<
   await tx.run(sql.unsafe`DELETE FROM email_blocks WHERE account_id = ${account_id} AND upto = ${upto}`)
 }
 
-/** Leaves a block what lies above the id. Its emails are read until it is checked, which is due. */
+/** Shrinks a block to the ids above `above`. Its emails are read directly until its check, which is due. */
 export async function shrinkBlock(tx: Tx, { account_id, upto }: Range, above: string): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE email_blocks SET above = ${above}, ids = '{}', text = NULL, terms = '{}'
@@ -103,14 +106,14 @@ export async function shrinkBlock(tx: Tx, { account_id, upto }: Range, above: st
   `)
 }
 
-/** Where the account's blocks end. */
+/** Returns the id at which the blocks of an account end. */
 function lastOf(account_id: ReturnType<typeof sql.fragment>) {
   return sql.fragment`coalesce((
     SELECT b.upto FROM email_blocks b WHERE b.account_id = ${account_id} ORDER BY b.upto DESC LIMIT 1
   ), ${NO_ID}::uuid)`
 }
 
-/** The first id of that moment. */
+/** Returns the first id of the moment some seconds ago. */
 function idBefore(seconds: number) {
   return sql.fragment`first_id(now() - make_interval(secs => ${seconds}))`
 }

@@ -10,17 +10,17 @@ import { listedColumns } from '#sql/sending/emails.ts'
 import { findTemplateId } from '#sql/templates/templates.ts'
 import { campaignIds, type OfCampaign } from './campaign_emails.ts'
 
-/** What an email must be to be listed (contract 3.3). All that is given applies. */
+/** Filters of emails (contract 3.3). All given filters apply. */
 export type EmailFilters = {
   /** Any of these statuses. */
   folder?: string[] | undefined
-  /** Any of these statuses, or of these last events: `opened`, `clicked`. */
+  /** Any of these statuses, or any of these last events: `opened`, `clicked`. */
   status?: { statuses: string[]; events: string[] } | undefined
-  /** Text within one line, or the beginning of an id. */
+  /** Text within one line, or the prefix of an id. */
   q?: string | undefined
   campaign?: OfCampaign
   domain?: { name: string } | { id: string } | undefined
-  /** By its id it may be deleted. */
+  /** Given by id, it may have been deleted. */
   template?: { alias: string } | { id: string } | undefined
   /** `name` or `name:value`. */
   tag?: string | undefined
@@ -32,7 +32,7 @@ export type EmailFilters = {
   created_before?: Date | undefined
 }
 
-/** Newest first. */
+/** Lists emails, newest first. */
 export async function listEmails(
   db: Queryable,
   account_id: string,
@@ -75,7 +75,7 @@ function searchedIds(account_id: string, given: Search, { before }: Position): I
   `
 }
 
-/** Undefined when none is asked for, null when there is no such domain. */
+/** Returns undefined if no domain is given, and null if it does not exist. */
 async function domainIdOf(db: Queryable, account_id: string, domain: EmailFilters['domain']) {
   if (!domain || 'id' in domain) return domain?.id
   return (await findDomainByName(db, account_id, domain.name))?.id ?? null
@@ -86,14 +86,17 @@ async function templateIdOf(db: Queryable, account_id: string, template: EmailFi
   return findTemplateId(db, account_id, template.alias)
 }
 
-/** By the database beyond ASCII: it may know an older Unicode than we do, whose emails are folded by it as well. */
+/**
+ * Folds case; beyond ASCII by the database, which also folds the emails and may know an older Unicode version than
+ * Node.
+ */
 async function foldCase(db: Queryable, text: string): Promise<string> {
   if (!/\P{ASCII}/u.test(text)) return text.toLowerCase()
   const { folded } = await db.one(sql.type(z.object({ folded: z.string() }))`SELECT fold_case(${text}) AS folded`)
   return folded
 }
 
-/** As the type email_search of sql/sending/search/search_emails.sql. */
+/** The type email_search of sql/sending/search/search_emails.sql. */
 type Search = Record<string, unknown> & { above: string; upto: string }
 
 function toSearch(
@@ -126,7 +129,10 @@ function toSearch(
   }
 }
 
-/** Ids are a short way to a moment, created_at is exact: web processes and the database may disagree by so much. */
+/**
+ * How far the clocks of web processes may differ from that of the database: ids give a moment quickly, created_at
+ * exactly.
+ */
 const CLOCKS_MS = 60_000
 
 function latest(id: string, other = id): string {

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS empty_blocks_of(uuid[], uuid[]);
 
--- Empties the blocks that these emails are searched by, so that what is gone from them can be found no more from this commit
--- on; they are written anew soon.
+-- Empties the search blocks of these emails, so that deleted content cannot be found from this commit on; the blocks
+-- are rebuilt soon.
 CREATE FUNCTION empty_blocks_of(accounts uuid[], ids uuid[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
@@ -21,7 +21,7 @@ BEGIN
 END
 $$;
 
--- The trigger of migration 0004, for emails that are deleted.
+-- The trigger of migration 0004 for deleted emails.
 CREATE OR REPLACE FUNCTION empty_email_blocks() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM empty_blocks_of(array_agg(account_id), array_agg(id)) FROM deleted;

@@ -1,6 +1,6 @@
--- Steps of search_emails that go by blocks. Its type email_search takes them along when it is dropped.
+-- Steps of search_emails that use blocks. Dropping its type email_search drops them.
 
--- The nearest blocks, whatever they hold, by the upper ends of their ids.
+-- Returns the nearest blocks with any content, by the upper ends of their ids.
 CREATE FUNCTION list_nearest_blocks(given_account_id uuid, f email_search, max_count integer, is_ascending boolean)
 RETURNS uuid[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
@@ -14,7 +14,7 @@ BEGIN
       ORDER BY upto LIMIT max_count
     );
   END IF;
-  -- That with f.upto in it may end above it.
+  -- The block with f.upto in it may end above it.
   SELECT b.upto INTO highest FROM email_blocks b
   WHERE b.account_id = given_account_id AND b.upto >= f.upto ORDER BY b.upto LIMIT 1;
   RETURN ARRAY(
@@ -25,7 +25,7 @@ BEGIN
 END
 $$;
 
--- Blocks that have the terms, by the upper ends of their ids, in the order of the list.
+-- Returns the blocks that have the terms, by the upper ends of their ids, in the order of the list.
 CREATE FUNCTION list_indexed_blocks(given_account_id uuid, f email_search, is_ascending boolean) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = on
 AS $$
@@ -36,7 +36,7 @@ BEGIN
     c.upto ORDER BY CASE WHEN is_ascending THEN c.upto END, CASE WHEN NOT is_ascending THEN c.upto END DESC
   ) INTO ends
   FROM (
-    -- OFFSET 0 leaves no other index to choose than that of the terms.
+    -- OFFSET 0 leaves only the index of the terms to choose.
     SELECT c.upto FROM (SELECT b.* FROM email_blocks b WHERE b.terms @> f.terms OFFSET 0) c
     WHERE c.account_id = given_account_id AND c.upto > f.above AND c.above < f.upto
     UNION
@@ -51,13 +51,13 @@ BEGIN
 END
 $$;
 
--- Those found in these blocks, given by the upper ends of their ids. One row after the other, in the order of the list,
--- until there are enough; where nothing is found no more is read than the texts of the blocks.
+-- Returns the emails found in these blocks, given by the upper ends of their ids. Rows are processed one by one in the
+-- order of the list until there are enough; if nothing is found, only the texts of the blocks are read.
 CREATE FUNCTION search_blocks(
   given_account_id uuid, f email_search, ends uuid[], max_count integer, is_ascending boolean
 ) RETURNS uuid[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-  SET enable_memoize = off -- which would take a text as a key
+  SET enable_memoize = off -- it would use a text as a key
 AS $$
 BEGIN
   RETURN ARRAY(
@@ -68,7 +68,7 @@ BEGIN
       FROM email_blocks b WHERE b.account_id = given_account_id AND b.upto = g.upto OFFSET 0
     ) b
     CROSS JOIN LATERAL (
-      -- An index knows which of them have the statuses: a look at each that is found would take far longer.
+      -- An index has the statuses: to look at each found email would take far longer.
       SELECT CASE WHEN f.statuses IS NOT NULL THEN ARRAY(
         SELECT n.id FROM unnest(f.statuses) AS s(status) CROSS JOIN LATERAL (
           SELECT e.id FROM emails e
@@ -83,8 +83,8 @@ BEGIN
       ) END AS ids OFFSET 0
     ) s
     CROSS JOIN LATERAL (
-      -- What follows a needle up to the end of its email ends with the place of the email; what lies between two
-      -- needles of the same email ends with no place.
+      -- The text after a needle up to the end of its email ends with the position of the email; the text between two
+      -- needles of the same email ends without one.
       SELECT CASE WHEN NOT b.is_to_be_read AND (s.ids IS NULL OR s.ids <> '{}') THEN ARRAY(
         SELECT ascii(right(found.rest, 1))
         FROM (

@@ -1,6 +1,6 @@
--- Steps of search_emails that read the emails themselves. Its type email_search takes them along when it is dropped.
+-- Steps of search_emails that read the emails themselves. Dropping its type email_search drops them.
 
--- Those with an id above the one and up to the other, read one after the other, a part at a time.
+-- Returns found emails with ids above `lowest` and up to `highest`, read in parts.
 CREATE FUNCTION scan_emails(
   given_account_id uuid, f email_search, lowest uuid, highest uuid, max_count integer, is_ascending boolean
 ) RETURNS uuid[]
@@ -39,7 +39,8 @@ BEGIN
 END
 $$;
 
--- Of the nearest emails of these statuses and events, no more than `depth`: those found, and how many there are.
+-- Returns the found ones among the nearest emails of these statuses and events, at most `depth`, and how many of these
+-- there are.
 CREATE FUNCTION scan_statuses(
   given_account_id uuid, f email_search, depth integer, is_ascending boolean, OUT found_ids uuid[], OUT size integer
 )
