@@ -7,7 +7,7 @@ import {
   type Criteria,
   MAX_CONDITIONS,
   type PlacedCondition,
-  weightOf,
+  totalWeight,
 } from '#lib/segments/conditions.ts'
 import type { Tx } from '#sql/pool.ts'
 import { loadTerms, type Terms } from '#sql/segments/terms.ts'
@@ -31,13 +31,12 @@ type Place = { account_id: string; domain_id: string; id: string }
  */
 export async function checkCriteria(tx: Tx, place: Place, criteria: Criteria, before: Criteria | null): Promise<void> {
   const conditions = allConditions(criteria)
-  const weight = conditions.reduce((sum, { condition }) => sum + weightOf(condition), 0)
-  if (weight > MAX_CONDITIONS) {
-    const most = `at most ${MAX_CONDITIONS} conditions, with those of \`filter\``
-    throw invalid('rules', `must have ${most}, and each with \`contains\` counts as three`)
-  }
   const known = new Set(before ? allConditions(before).map(({ condition }) => JSON.stringify(condition)) : [])
   const added = conditions.filter(({ condition }) => !known.has(JSON.stringify(condition)))
+  if (added.length > 0 && totalWeight(criteria) > MAX_CONDITIONS) {
+    const most = `at most ${MAX_CONDITIONS} conditions, with those of \`filter\``
+    throw invalid('rules', `must have ${most}, and each of \`engagement\` or with \`contains\` counts as three`)
+  }
   const terms = await loadTerms(tx, place, [criteria])
   for (const one of added) checkCondition(one, terms, place.id)
   await checkDepth(tx, place, conditions)

@@ -1,6 +1,6 @@
 import { Semaphore } from '#lib/async/semaphore.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
-import { findsAll, hasIndex } from '#lib/segments/conditions.ts'
+import { findsAll, hasIndex, totalWeight } from '#lib/segments/conditions.ts'
 import { type Contact, isCursorKnown, isInAudience, listContacts, listContactsById } from '#sql/contacts/contacts.ts'
 import { emptyPage, type Page, type Position } from '#sql/page.ts'
 import { type Pool, sql } from '#sql/pool.ts'
@@ -10,8 +10,10 @@ import { type Direction, type Searched, searchContacts, walkContacts } from '#sq
 import { findSegment } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
-/** Contacts that a page scans in order before it searches by indexes; this takes about 12 ms. */
+/** Contacts that a page scans in order before it searches by indexes; this takes about 12 ms with few conditions. */
 const WALK = 5_000
+/** Total weight of conditions up to which `WALK` contacts are scanned: of more conditions each takes its time. */
+const LIGHT = 8
 /**
  * Most scans per page, in multiples of `WALK`: a page goes on scanning if the first contacts lie so close together that
  * the rest probably does too. It scans less if there is an index.
@@ -58,7 +60,12 @@ export function createListSegmentContacts(
     const isAlso = audience.audience_id ? isInAudience(audience.audience_id) : sql.fragment`true`
     const searched = { account_id, domain_id, segment_id, isFound: (how: Look) => isFound(segment, terms, how), isAlso }
     const max_walks = hasIndex(segment) ? MAX_WALKS.withIndex : MAX_WALKS.without
-    const ids = await listIds({ pool, searches, walk, max_walks, search_ms }, searched, position)
+    const share = Math.min(1, LIGHT / totalWeight(segment))
+    const ids = await listIds(
+      { pool, searches, walk: Math.ceil(walk * share), max_walks, search_ms },
+      searched,
+      position,
+    )
     return listContactsById(pool, account_id, position, ids)
   }
 }

@@ -45,9 +45,17 @@ export type Criteria = { filter: Filter; rules: Rules | null }
 /** Most conditions of a segment, of its filter and its rules together, by `weightOf`: a million contacts then take 4 s. */
 export const MAX_CONDITIONS = 50
 
-/** Returns 3 for a condition with `contains`, which reads a text of every contact, and 1 for others. */
-export function weightOf({ operator }: Pick<Condition, 'operator'>): number {
-  return operator === 'contains' ? 3 : 1
+/**
+ * Returns 3 for a condition with `contains`, which reads a text of every contact, or with `engagement`, which reads a row of
+ * another table for every contact; 1 for others.
+ */
+function weightOf({ field, operator }: Pick<Condition, 'field' | 'operator'>): number {
+  return operator === 'contains' || field === 'engagement' ? 3 : 1
+}
+
+/** Returns the weight of all conditions together. */
+export function totalWeight(criteria: Criteria): number {
+  return allConditions(criteria).reduce((sum, { condition }) => sum + weightOf(condition), 0)
 }
 
 /** Matches every contact. */

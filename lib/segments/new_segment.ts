@@ -97,7 +97,7 @@ export type FilterChange = z.output<typeof FilterChange>
 const RULES =
   'Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or ' +
   '`{not: ...}` of such. Each of these is a level, and the condition in it another: up to 5. Up to 50 conditions with those of ' +
-  '`filter`, of which each with `contains` counts as three.'
+  '`filter`, of which each of `engagement` or with `contains` counts as three.'
 const criteria = {
   filter: FilterChange.nullish().describe('Conditions, all of which a contact must meet. Null: none.'),
   rules: RulesField.nullish().describe(RULES),

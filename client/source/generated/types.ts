@@ -2766,7 +2766,7 @@ export type NewSegment = {
   domain?: string | null
   /** Conditions, all of which a contact must meet. Null: none. */
   filter?: NewSegmentFilter | null
-  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such. Each of these is a level, and the condition in it another: up to 5. Up to 50 conditions with those of `filter`, of which each with `contains` counts as three. */
+  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such. Each of these is a level, and the condition in it another: up to 5. Up to 50 conditions with those of `filter`, of which each of `engagement` or with `contains` counts as three. */
   rules?: Record<string, unknown> | null
 }
 
@@ -3208,7 +3208,7 @@ export type SegmentChange = {
   name?: string
   /** Conditions, all of which a contact must meet. Null: none. */
   filter?: NewSegmentFilter | null
-  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such. Each of these is a level, and the condition in it another: up to 5. Up to 50 conditions with those of `filter`, of which each with `contains` counts as three. */
+  /** Conditions that a contact must meet beside those of `filter`: `{field, operator, value}`, or `{and: [...]}`, `{or: [...]}` or `{not: ...}` of such. Each of these is a level, and the condition in it another: up to 5. Up to 50 conditions with those of `filter`, of which each of `engagement` or with `contains` counts as three. */
   rules?: Record<string, unknown> | null
 }
 

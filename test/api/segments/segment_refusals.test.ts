@@ -87,9 +87,10 @@ for (const [name, [filter, expected]] of Object.entries(filters)) {
 }
 
 const text = { field: 'email', operator: 'contains', value: 'x' }
+const opened = { field: 'engagement', operator: 'opened', value: { within_days: 3 } }
 const equal = { ...text, operator: 'eq' }
 const TOO_MANY =
-  '`rules` must have at most 50 conditions, with those of `filter`, and each with `contains` counts as three.'
+  '`rules` must have at most 50 conditions, with those of `filter`, and each of `engagement` or with `contains` counts as three.'
 const deep = (levels: number): object => (levels === 1 ? text : { not: deep(levels - 1) })
 const rules: Record<string, [object, string]> = {
   'no form': [{}, '`rules` must have exactly one of `and`, `or`, `not` and `field`.'],
@@ -101,6 +102,7 @@ const rules: Record<string, [object, string]> = {
   'six levels': [deep(6), '`rules.not.not.not.not.not` must not be nested deeper than 5 levels.'],
   '51 conditions': [{ or: [{ and: Array(25).fill(equal) }, { and: Array(26).fill(equal) }] }, TOO_MANY],
   '17 conditions with contains': [{ or: Array(17).fill(text) }, TOO_MANY],
+  '17 conditions of engagement': [{ or: Array(17).fill(opened) }, TOO_MANY],
   'an operator of another field': [
     { field: 'unsubscribed', operator: 'contains', value: 'x' },
     '`rules.operator` must be `eq`.',

@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import {
-  allConditions,
   type Condition,
   type Criteria,
   type Filter,
   MAX_CONDITIONS,
   type PropertyFilter,
   type Rules,
-  weightOf,
+  totalWeight,
 } from '#lib/segments/conditions.ts'
 import type { Surroundings } from './evaluate.ts'
 import { KEYS, NUMBERS, TEXTS } from './people.ts'
@@ -28,8 +27,7 @@ export function criteria(
 }
 
 function isAccepted(given: Criteria): boolean {
-  const conditions = allConditions(given)
-  return conditions.reduce((sum, { condition }) => sum + weightOf(condition), 0) <= MAX_CONDITIONS
+  return totalWeight(given) <= MAX_CONDITIONS
 }
 
 const text = fc.constantFrom(...TEXTS)
