@@ -87,7 +87,7 @@ async function prepareWalkers(tx: Tx, runs: DueRun[], automations: Map<string, A
     const graph = graphs.get(graphKey(run)) ?? NO_GRAPH
     const contact = contacts.get(run.contact_id) ?? null
     const steps = advanceRun(run, { graph, contact, payload: run.payload, purpose: automation.purpose, now: run.now })
-    return { run, automation, steps, request: null, advanced: null, seen_event: run.seen_event }
+    return { run, automation, steps, request: null, advanced: null, seen_event: run.seen_event, is_unread: false }
   })
   return { all, properties }
 }
@@ -105,5 +105,7 @@ function toStored(walker: Walker, deleted: Set<string>, log: Log): StoredRun {
   if (deleted.has(run.contact_id) && advanced.status === 'running') {
     return { run, advanced: withoutContact(advanced), seen_event: null }
   }
-  return { run, advanced, seen_event: advanced.state.wait_event === null ? null : seen_event }
+  const { wait_event } = advanced.state
+  const due = walker.is_unread && wait_event !== null ? run.due_at : advanced.due
+  return { run, advanced: { ...advanced, due }, seen_event: wait_event === null ? null : seen_event }
 }

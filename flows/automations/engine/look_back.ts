@@ -16,6 +16,7 @@ export async function lookBackForEvents({ tx }: Together, asking: Asking<'events
     const events = rows.filter((row): row is FoundRow & { payload: object } => row.payload !== null)
     const before = walker.request.is_first ? null : walker.run.seen_event
     walker.seen_event = events.at(-1)?.id ?? before
+    walker.is_unread = rows.length > 0 && events.length === 0
     const is_full = rows.length > 0 && !(events.length === rows.length && rows.at(-1)?.is_last)
     return { kind: 'events', events, is_full }
   })

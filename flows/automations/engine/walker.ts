@@ -15,6 +15,8 @@ export type Walker = {
   advanced: Advanced | null
   /** The last event that the run has looked at while it waits. */
   seen_event: string | null
+  /** There are events that it could not look at yet. It stays due since when it was, before runs that had their turn. */
+  is_unread: boolean
 }
 
 /** A run that asks for something of one kind. */

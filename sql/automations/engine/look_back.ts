@@ -2,10 +2,11 @@ import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 
 /** Most events of one run that one call finds. */
-const MOST_EVENTS = 1_000
+const MOST_EVENTS = 250
 
-/** Most bytes of payloads that one call reads for all runs. One event is always read. */
+/** Most bytes of payloads that one call reads for all runs, and for one run. The first event of one run is always read. */
 const MOST_BYTES = 4 << 20
+const MOST_BYTES_OF_RUN = 512 << 10
 
 /** Estimated bytes of a compressed payload (the longest that is accepted), and least bytes of any event. */
 const MAX_BYTES = 64 << 10
@@ -30,32 +31,40 @@ export type FoundRow = z.infer<typeof Found>
  * it.
  *
  * Many runs may wait for large events of one contact, so the bytes that are read are limited. Sizes are estimated without
- * reading the payloads. At least the first event is returned for each run that has events.
+ * reading the payloads. The runs of different contacts come first, then the second runs of contacts, and so on, each in the order
+ * of `waiting`, so that one contact holds up no other. At least the first event is returned for each run that has events.
  */
 export async function lookBack(tx: Tx, waiting: Waiting[]): Promise<FoundRow[]> {
+  const turns = waiting.map((run, n) => ({ ...run, n }))
   return tx.any(sql.type(Found)`
-    SELECT run_id, id, CASE WHEN bytes_before < ${MOST_BYTES} THEN payload END AS payload, is_last
+    SELECT run_id, id, CASE WHEN is_read THEN payload END AS payload, is_last
     FROM (
-      SELECT run_id, id, payload, position = count(*) OVER run AND position < ${MOST_EVENTS} AS is_last, position,
-        sum(bytes) OVER (ORDER BY run_id, id) - bytes AS bytes_before
+      SELECT *, has_room AND sum(bytes) FILTER (WHERE has_room) OVER (ORDER BY turn, n, id) - bytes < ${MOST_BYTES} AS is_read
       FROM (
-        SELECT r.id AS run_id, e.id, e.payload, row_number() OVER (PARTITION BY r.id ORDER BY e.id) AS position,
-          CASE WHEN pg_column_compression(e.payload) IS NULL THEN greatest(pg_column_size(e.payload), ${MIN_BYTES})
-            ELSE ${MAX_BYTES} END AS bytes
-        FROM json_to_recordset(${JSON.stringify(waiting)}::json)
-          AS w(account_id uuid, run_id uuid, name text, is_first boolean, consumed uuid[])
-        JOIN automation_runs r ON r.account_id = w.account_id AND r.id = w.run_id
-        CROSS JOIN LATERAL (
-          SELECT e.id, e.payload FROM contact_events e
-          WHERE e.account_id = r.account_id AND e.contact_id = r.contact_id AND e.name = w.name
-            AND e.id > coalesce(CASE WHEN NOT w.is_first THEN r.seen_event END, r.since_event, first_id(r.started_at))
-            AND e.id <> ALL (w.consumed)
-          ORDER BY e.id LIMIT ${MOST_EVENTS}
-        ) e
-      ) found
-      WINDOW run AS (PARTITION BY run_id)
-    ) counted
-    WHERE bytes_before < ${MOST_BYTES} OR position = 1
+        SELECT *, position = count(*) OVER run AND position < ${MOST_EVENTS} AS is_last,
+          sum(bytes) OVER (run ORDER BY id) - bytes < ${MOST_BYTES_OF_RUN} AS has_room
+        FROM (
+          SELECT r.id AS run_id, r.turn, r.n, e.id, e.payload, row_number() OVER (PARTITION BY r.id ORDER BY e.id) AS position,
+            CASE WHEN pg_column_compression(e.payload) IS NULL THEN greatest(pg_column_size(e.payload), ${MIN_BYTES})
+              ELSE ${MAX_BYTES} END AS bytes
+          FROM (
+            SELECT r.*, w.n, w.name, w.is_first, w.consumed AS done, row_number() OVER (PARTITION BY r.contact_id ORDER BY w.n) AS turn
+            FROM json_to_recordset(${JSON.stringify(turns)}::json)
+              AS w(n int, account_id uuid, run_id uuid, name text, is_first boolean, consumed uuid[])
+            JOIN automation_runs r ON r.account_id = w.account_id AND r.id = w.run_id
+          ) r
+          CROSS JOIN LATERAL (
+            SELECT e.id, e.payload FROM contact_events e
+            WHERE e.account_id = r.account_id AND e.contact_id = r.contact_id AND e.name = r.name
+              AND e.id > coalesce(CASE WHEN NOT r.is_first THEN r.seen_event END, r.since_event, first_id(r.started_at))
+              AND e.id <> ALL (r.done)
+            ORDER BY e.id LIMIT ${MOST_EVENTS}
+          ) e
+        ) found
+        WINDOW run AS (PARTITION BY run_id)
+      ) counted
+    ) chosen
+    WHERE is_read OR position = 1
     ORDER BY run_id, id
   `)
 }

@@ -14,6 +14,7 @@ const DueRun = z.object({
   contact_id: z.string(),
   step: z.int(),
   seq: z.int(),
+  due_at: z.date(),
   wait_event: z.string().nullable(),
   wait_until: z.date().nullable(),
   refused_since: z.date().nullable(),
@@ -39,7 +40,7 @@ export async function claimRuns(tx: Tx, claim: Claim): Promise<DueRun[]> {
   const accounts = ids && uuids(ids, 'account_id')
   const runs = ids && uuids(ids, 'id')
   return tx.any(sql.prepared(ids ? 'claim_these_runs' : 'claim_runs', DueRun)`
-    SELECT account_id, id, automation_id, version, domain_id, contact_id, step, seq, wait_event, wait_until, refused_since,
+    SELECT account_id, id, automation_id, version, domain_id, contact_id, step, seq, due_at, wait_event, wait_until, refused_since,
       seen_event, consumed, payload, event, depth, has_sent, has_skipped, now() AS now
     FROM claim_runs(${ids ? ids.length : (claim as number)}, ${accounts}, ${runs})
   `)
