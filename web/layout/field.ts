@@ -1,5 +1,6 @@
 import { type Html, html, raw } from '#web/html.ts'
 import type { Problem } from '#web/request/visit.ts'
+import { namedField } from './named_field.ts'
 
 export type Field = {
   name: string
@@ -39,7 +40,7 @@ export function optionsOf(values: readonly string[]): [value: string, name: stri
 export function fieldHtml(field: Field, prefix: string, problem: Problem | null): Html {
   const { name, label, type = 'text', hint } = field
   const id = `${prefix}${name}`
-  const isWrong = problem?.error.message.match(/`(\w+)/)?.[1] === name
+  const isWrong = problem !== null && namedField(problem.error.message) === name
   const described = [...(hint ? [`${id}-hint`] : []), ...(isWrong ? ['problem'] : [])].join(' ')
   const attributes = html`id="${id}" name="${name}"${flags({ required: field.required })}${given('aria-describedby', described)}${given('aria-invalid', isWrong ? 'true' : '')}`
   const hintHtml = hint ? html`<small id="${id}-hint">${hint}</small>` : ''
@@ -50,9 +51,9 @@ export function fieldHtml(field: Field, prefix: string, problem: Problem | null)
   return html`<p><label for="${id}">${label}</label>${hintHtml}${control(field, attributes, textOf(field, problem))}</p>`
 }
 
-/** A password is typed anew. */
+/** A password is typed anew, and fields of other forms of the page stay as they are. */
 function textOf({ name, type, value }: Field, problem: Problem | null): string {
-  if (problem && type !== 'password') return problem.form.raw(name)
+  if (problem?.form.has(name) && type !== 'password') return problem.form.raw(name)
   return value ? String(value) : ''
 }
 

@@ -1,6 +1,7 @@
 import { type Html, html, raw } from '#web/html.ts'
 import type { Problem, Visit } from '#web/request/visit.ts'
 import { type Field, fieldHtml, given } from './field.ts'
+import { linkedField } from './named_field.ts'
 
 type FormParts = {
   action: string
@@ -65,7 +66,7 @@ export function hidden(name: string, value: string): Html {
 
 /** Why a form was refused, with a link to the field that the error names. */
 export function problemHtml({ error }: Problem): Html {
-  const [, field] = /^(?:Missing )?`(\w+)/.exec(error.message) ?? []
+  const field = linkedField(error.message)
   return html`<div role="alert" class="problem" tabindex="-1" id="problem"><h2>This was not done</h2>
 <p>${field ? html`<a href="#${field}">${error.message}</a>` : error.message}</p></div>`
 }

@@ -45,7 +45,7 @@ export class Form {
     return this.#values.getAll(name).filter(value => value !== '')
   }
 
-  /** True if a checkbox was ticked. */
+  /** True if a field was sent, or a checkbox was ticked. */
   has(name: string): boolean {
     return this.#values.has(name)
   }

@@ -1,5 +1,12 @@
 import { connectionsOf, type Graph, type GraphStep, listConnections } from '#lib/automations/graph.ts'
-import { type AddedStep, type Connection, NewStep, type Step, type StepChange } from '#lib/automations/new_step.ts'
+import {
+  type AddedStep,
+  type Connection,
+  type ConnectionType,
+  NewStep,
+  type Step,
+  type StepChange,
+} from '#lib/automations/new_step.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import { type AutomationStep, showStep } from '#sql/automations/definitions/automation_records.ts'
@@ -62,6 +69,22 @@ export async function removeStep(services: Dependencies, automation: AutomationI
     return { steps: before.steps.filter(step => step !== removed), connections: rest }
   })
   return id
+}
+
+/** One way out of a step, by the keys of steps; `to` null: a run that goes this way ends there. */
+type Way = { from: string; type: ConnectionType; to: string | null }
+
+/** Leads a way to a step, instead of the one that it led to. @throws {ApiError} 404; 422 */
+export async function connectStep(
+  services: Dependencies,
+  automation: AutomationId,
+  { from, type, to }: Way,
+): Promise<void> {
+  await changeGraph(services, automation, before => {
+    const others = listConnections(before).filter(one => one.from !== from || one.type !== type)
+    const connections = to === null ? others : [...others, { from, type, to }]
+    return { steps: before.steps, connections }
+  })
 }
 
 type Parts = { steps: Step[]; connections: Connection[] }

@@ -1,7 +1,9 @@
 import t from 'tap'
+import type { Automation } from '#sql/automations/definitions/automation_records.ts'
 import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
+import type { Wire } from '#web/request/wire.ts'
 import { startWorker } from '#workers/worker.ts'
 
 t.setTimeout(300_000)
@@ -113,6 +115,69 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   await page.locator('details:has(caption:text("What became of 2 recipients")) summary').click()
   t.match(await page.textContent('table:has(caption:text("What became of 2 recipients"))'), /delivered2100.0 %/)
   t.strictSame(await findBarriers(page), [])
+})
+
+t.test('an automation is built, changed and connected by forms, without scripts', async t => {
+  const storageState = await page.context().storageState()
+  const plain = await dashboard.open({ javaScriptEnabled: false, storageState })
+  const follow = (name: string) => plain.getByRole('link', { name, exact: true }).click()
+  const add = async (link: string, type: string, fields: Record<string, string>) => {
+    await follow(`Add a step after ${link}`)
+    await plain.selectOption('#new-type', type)
+    await plain.click('button:text("Choose")')
+    for (const [name, value] of Object.entries(fields)) await plain.fill(`#${name}`, value)
+    await plain.click('button:text("Add the step")')
+  }
+  await plain.goto('/automations')
+  await plain.fill('#name', 'Welcome')
+  await plain.fill('#trigger', 'signed.up')
+  await plain.click('button:text("Create")')
+  await add('trigger', 'condition', { key: 'gold', field: 'plan', value: '5' })
+  t.match(await plain.textContent('[role=alert] a[href="#field"]'), /^Step `gold`: `config.field` must be /)
+  t.strictSame([await plain.inputValue('#key'), await plain.inputValue('#value')], ['gold', '5'])
+  await plain.fill('#field', 'event.plan')
+  await plain.click('button:text("Add the step")')
+  await add('gold, condition met', 'delay', { key: 'wait', duration: '1 day' })
+  await add('gold, condition not met', 'contact_update', { key: 'name', first_name: 'Ann' })
+
+  await follow('Change gold')
+  await plain.fill('#rules_1_field', 'contact.first_name')
+  await plain.fill('#rules_1_value', '"5"')
+  await plain.click('button:text("Save")')
+  await plain.selectOption('#way', 'wait default')
+  await plain.selectOption('#to', 'gold')
+  await plain.click('button:text("Connect")')
+  t.match(await plain.textContent('[role=alert]'), 'leads back to `gold`: steps cannot form a loop.')
+  t.equal(await plain.inputValue('#way'), 'wait default')
+  await plain.selectOption('#to', 'name')
+  await plain.click('button:text("Connect")')
+  await plain.click('tr:has-text("condition not met") button:text("Remove")')
+  await plain.waitForSelector('text=The connection is removed.')
+  const read = async () => {
+    const { text } = await api.request('GET', `/api${new URL(plain.url()).pathname}`)
+    return JSON.parse(text) as Wire<Automation>
+  }
+  const { steps, connections } = await read()
+  t.strictSame(steps[1]?.config, {
+    type: 'and',
+    rules: [
+      { type: 'rule', field: 'event.plan', operator: 'eq', value: 5 },
+      { type: 'rule', field: 'contact.first_name', operator: 'eq', value: '5' },
+    ],
+  })
+  t.strictSame(connections, [
+    { from: 'trigger', to: 'gold', type: 'default' },
+    { from: 'gold', to: 'wait', type: 'condition_met' },
+    { from: 'wait', to: 'name', type: 'default' },
+  ])
+  await follow('Change wait')
+  await plain.click('summary:text("Delete")')
+  await plain.click('button:text("Delete")')
+  t.match(await plain.textContent('.notice'), 'The step is deleted.')
+  t.strictSame(
+    (await read()).steps.map(({ key }) => key),
+    ['trigger', 'gold', 'name'],
+  )
 })
 
 t.test('an operator pauses and resumes sending of an account', async t => {

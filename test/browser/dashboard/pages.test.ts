@@ -67,6 +67,7 @@ async function fill(): Promise<Record<string, string>> {
   const imports = await post('/contacts/imports', { csv: `email,${HOSTILE}\n${HOSTILE},1`, domain })
   const properties = await post('/contact-properties', { key: 'plan', type: 'string', fallback_value: HOSTILE })
   const automations = await post('/automations', { name: HOSTILE, domain, status: 'enabled', ...branches })
+  const { text } = await api.request('GET', `/api/automations/${automations}`)
   const automation_run = await post(`/automations/${automations}/run`, { contact_id: contacts })
   const { body } = await api.request('GET', '/api/polls')
   await post('/suppressions', { email: `${'x'.repeat(60)}@${'y'.repeat(60)}.com` })
@@ -79,7 +80,13 @@ async function fill(): Promise<Record<string, string>> {
     ...{ audiences, imports, 'contact-properties': properties },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
-    ...{ automations, run_id: automation_run, webhooks, event_id: told.data[0]?.id as string },
+    ...{
+      automations,
+      run_id: automation_run,
+      step_id: JSON.parse(text).steps[1].id,
+      webhooks,
+      event_id: told.data[0]?.id as string,
+    },
   }
 }
 

@@ -1,19 +1,21 @@
-import type { Automation, ListedAutomation } from '#sql/automations/definitions/automation_records.ts'
+import type { ListedAutomation } from '#sql/automations/definitions/automation_records.ts'
 import type { ListedRun } from '#sql/automations/runs.ts'
 import type { EventDefinition } from '#sql/events/definitions.ts'
 import { html } from '#web/html.ts'
-import { button } from '#web/layout/form.ts'
+import { button, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { exampleDomain } from '#web/pages/domains/own_domains.ts'
+import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { run, stepsOf } from './automation_steps.ts'
+import { connectionActions, connectionsOf } from './connections.ts'
+import { run } from './run.ts'
+import { chooseType, newStep, step, stepActions } from './step_pages.ts'
+import { type Found, stepsOf } from './steps.ts'
 
 type Listed = Wire<ListedAutomation>
-type Found = Wire<Automation>
 type Run = Wire<ListedRun>
 
 const automations = listPage<Listed>({
@@ -34,6 +36,18 @@ const automations = listPage<Listed>({
     const body = { name: 'Welcome', domain, steps, connections: [] }
     return ['There are no automations yet.', curl(visit, 'POST', '/automations', body)]
   },
+  below: async visit =>
+    section(
+      'New automation',
+      form(visit, {
+        ...{ action: '/automations', submit: 'Create' },
+        fields: [
+          { name: 'name', label: 'Name', required: true },
+          { name: 'domain', label: 'Domain', type: 'select', options: await domainOptions(visit) },
+          { name: 'trigger', label: 'Event', hint: 'Contacts enter by it.', required: true },
+        ],
+      }),
+    ),
 })
 
 const automation = recordPage<Found>('/automations/:id', 'getAutomation', async (found, visit) => {
@@ -56,7 +70,8 @@ const automation = recordPage<Found>('/automations/:id', 'getAutomation', async 
       ...Object.entries(found.runs).map(([state, number]) => [`Runs ${state}`, count(number)] as const),
       ['Entries limited', found.limited ? count(found.limited) : null],
     ])}
-${section('Steps', stepsOf(found))}
+${section('Steps', html`${stepsOf(visit, found)}${chooseType(visit, found)}`)}
+${section('Connections', connectionsOf(visit, found))}
 ${section(
   'Runs',
   table({
@@ -89,8 +104,15 @@ const events = listPage<Wire<EventDefinition>>({
 })
 
 export const automationRoom: Room = {
-  pages: [automations, automation, run, events],
+  pages: [automations, automation, newStep, step, run, events],
   actions: [
+    ...stepActions,
+    ...connectionActions(automation),
+    action('/automations', automations, async (visit, form) => {
+      const body = { name: form.text('name'), domain: form.text('domain'), trigger: form.text('trigger') }
+      const { id } = await visit.ask<Found>('createAutomation', { body })
+      return { to: `/automations/${id}`, notice: 'The automation is created, and disabled until you enable it.' }
+    }),
     action('/automations/:id/status', automation, async (visit, form) => {
       const status = form.text('status')
       await visit.ask('updateAutomation', { params: idOf(visit), body: { status } })
