@@ -198,6 +198,38 @@ t.test('an operator pauses and resumes sending of an account', async t => {
   await page.waitForSelector('text=No account and no domain is paused.')
 })
 
+t.test('an operator makes and changes a plan, and puts an account on it', async t => {
+  await page.goto('/operator')
+  await page.click('a:text("New plan")')
+  await page.fill('#name', 'gold')
+  await page.fill('#emails_per_day', 'many')
+  await page.click('button:text("Save plan")')
+  t.match(await page.textContent('[role=alert] a'), /^`emails_per_day` must be a whole number/)
+  t.strictSame([await page.inputValue('#name'), await page.inputValue('#emails_per_day')], ['gold', 'many'])
+  await page.fill('#emails_per_day', '500')
+  await page.click('button:text("Save plan")')
+  await page.click('a:text-is("gold")')
+  t.equal(await page.inputValue('#emails_per_day'), '500')
+  await page.fill('#domains', '7')
+  await page.click('button:text("Save plan")')
+  await page.click(`tr:has(code:text("${account.id}")) a`)
+  await page.selectOption('#plan', 'gold')
+  await page.click('button:text("Change plan")')
+  await page.waitForSelector('text=The account is on the plan gold.')
+  const { rows } = await world.pool.pg.query(
+    'SELECT p.emails_per_day, p.emails_per_month, p.domains FROM accounts a JOIN plans p ON p.name = a.plan WHERE a.id = $1',
+    [account.id],
+  )
+  t.strictSame(rows, [{ emails_per_day: 500, emails_per_month: null, domains: 7 }])
+  await page.goto('/audit-log')
+  const entries = (await page.locator('tbody tr').allInnerTexts()).slice(0, 3).join('\n')
+  t.match(entries, /account update.*plan set.*plan set/s)
+  await world.pool.pg.query('UPDATE members SET is_operator = false')
+  for (const path of ['/operator/plan', `/operator/accounts/${account.id}`]) {
+    t.equal((await page.goto(path))?.status(), 404, path)
+  }
+})
+
 t.test('pages blocked nothing but the script and image of the email', async t => {
   const blocked = /^Blocked script|^Loading the image 'https:\/\/evil|^a request to https:\/\/evil/
   t.strictSame(

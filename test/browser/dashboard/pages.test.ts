@@ -74,7 +74,7 @@ async function fill(): Promise<Record<string, string>> {
   const [log] = await waitUntil(async () => (await api.request('GET', '/api/logs')).body.data, 'the log has requests')
   const mail = { subject: HOSTILE, html: '<p>Hello</p>', attachments: [{ filename: HOSTILE, content: 'x' }] }
   return {
-    logs: log?.id as string,
+    ...{ logs: log?.id as string, operator: account.id },
     received: await receive(work, account, await compose({ from: { name: HOSTILE, address: 'ann@y.com' }, ...mail })),
     ...{ segments, contacts, emails, captured: emails, domains: account.domain_id, polls: body.data[0]?.id as string },
     ...{ audiences, imports, 'contact-properties': properties },

@@ -8,10 +8,11 @@ type Shown = Wire<Server>
 type Account = Shown['accounts'][number]
 type Plan = Shown['plans'][number]
 
-/** The accounts of the installation. */
+/** The accounts of the installation, which lead to their pages. */
 export function accounts({ accounts: rows }: Shown): Html {
   return table({
     ...{ caption: 'Newest first', rows, empty: empty('There are no accounts.') },
+    link: ({ id }: Account) => `/operator/accounts/${id}`,
     columns: [
       { title: 'Name', cell: ({ name }: Account) => name },
       { title: 'Plan', cell: ({ plan }: Account) => plan },
@@ -22,11 +23,12 @@ export function accounts({ accounts: rows }: Shown): Html {
   })
 }
 
-/** What accounts may do on each plan; commands change them. */
+/** What accounts may do on each plan, which leads to the form that changes it. */
 export function plans({ plans: rows }: Shown): Html {
   const limit = (number: number | null) => (number === null ? 'no limit' : count(number))
   return table({
     ...{ caption: 'By name', rows, empty: empty('There are no plans.') },
+    link: ({ name }: Plan) => `/operator/plan?${new URLSearchParams({ name })}`,
     columns: [
       { title: 'Name', cell: ({ name }: Plan) => name },
       { title: 'Emails in 24 hours', cell: ({ emails_per_day }: Plan) => limit(emails_per_day) },

@@ -1,16 +1,15 @@
-import { clientAddress } from '#api/client_address.ts'
 import { pauseSending, readServer, resumeSending, type Server } from '#flows/doctor/server.ts'
-import { writeAudit } from '#flows/members/write_audit.ts'
 import type { Finding } from '#lib/doctor/finding.ts'
-import { notFound } from '#lib/errors.ts'
 import { type Html, html } from '#web/html.ts'
 import { button, form } from '#web/layout/form.ts'
 import { empty, table } from '#web/layout/list.ts'
-import { badge, count, facts, section, time } from '#web/layout/parts.ts'
+import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
 import { accounts, plans } from './accounts.ts'
+import { account, plan, planActions } from './plans.ts'
+import { audit, requireOperator } from './rights.ts'
 
 type Shown = Wire<Server>
 type Paused = Shown['paused'][number]
@@ -27,13 +26,9 @@ ${section('Findings of the doctor', findings(server.findings))}
 <p><code>npm run doctor</code> also looks at DNS, ports and the disk.</p>
 ${section('Workers and queue', workers(server))}
 ${section('Accounts', accounts(server))}
-${section('Plans', plans(server))}`,
+${section('Plans', html`${plans(server)}${visit.mayChange ? linkButton('/operator/plan', 'New plan') : ''}`)}`,
   }
 })
-
-function requireOperator({ session }: Visit): void {
-  if (!session.is_operator) throw notFound('Page')
-}
 
 function switches(visit: Visit, { platform, paused }: Shown): Html {
   const { paused_at, pause_reason } = platform
@@ -99,30 +94,22 @@ ${table({
 
 const named = (form: Form) => ({ account: form.text('account'), domain: form.text('domain') })
 
-async function audit(
-  { ctx, session }: Visit,
-  act: string,
-  { account, domain }: ReturnType<typeof named>,
-): Promise<void> {
-  await writeAudit(ctx.pool, {
-    ...{ account_id: session.account_id, actor: 'operator', actor_id: session.member_id, actor_name: session.email },
-    ...{ client_address: clientAddress(ctx) || null, action: act, target: domain || account || 'all' },
-  })
-}
+const targetOf = (form: Form) => form.text('domain') || form.text('account') || 'all'
 
 export const operatorRoom: Room = {
-  pages: [operator],
+  pages: [operator, plan, account],
   actions: [
+    ...planActions,
     action('/operator/pause', operator, async (visit, form) => {
       requireOperator(visit)
       await pauseSending(visit.ctx.pool, { ...named(form), reason: form.text('reason') })
-      await audit(visit, 'sending pause', named(form))
+      await audit(visit, 'sending pause', targetOf(form))
       return { to: '/operator', notice: 'Sending is paused.' }
     }),
     action('/operator/resume', operator, async (visit, form) => {
       requireOperator(visit)
       await resumeSending(visit.ctx.pool, named(form))
-      await audit(visit, 'sending resume', named(form))
+      await audit(visit, 'sending resume', targetOf(form))
       return { to: '/operator', notice: 'Sending goes on.' }
     }),
   ],
