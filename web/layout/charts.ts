@@ -2,8 +2,8 @@ import { type Html, html } from '#web/html.ts'
 import { table } from './list.ts'
 import { count } from './parts.ts'
 
-/** `tone`: a class of the style sheet, which tells good from bad; the names do it, too. */
-export type Bar = { name: string; value: number; tone?: string }
+/** `tone`: a class of the style sheet, which tells good from bad; the names do it, too. `link`: of its row in the table. */
+export type Bar = { name: string; value: number; tone?: string; link?: string }
 
 type Bars = {
   caption: string
@@ -27,7 +27,7 @@ export function bars({ caption, rows, whole = 0, unit = '' }: Bars): Html {
 <rect class="${tone}" x="0" y="${n * ROW + 20}" width="${((value / most) * 100).toFixed(2)}%" height="12" rx="2"></rect>\n`,
   )
   const columns = [
-    { title: 'Name', cell: ({ name }: Bar) => name },
+    { title: 'Name', cell: ({ name, link }: Bar) => (link ? html`<a href="${link}">${name}</a>` : name) },
     { title: 'Number', cell: ({ value }: Bar) => `${count(value)}${unit}` },
     ...(whole > 0 ? [{ title: 'Share', cell: ({ value }: Bar) => percent(value, whole) }] : []),
   ]

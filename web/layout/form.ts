@@ -52,12 +52,12 @@ export function confirmButton(visit: Visit, action: string, name: string, warnin
 ${button(visit, action, name, { isDangerous: true })}</details>`
 }
 
-/** Filters of a list, in the address of the page. Empty ones are left out by the reader of the query. */
-export function filters(visit: Visit, action: string, fields: readonly Field[]): Html {
+/** Filters of a list, in the address of the page. Empty ones are left out by the reader of the query. `kept`: hidden fields. */
+export function filters(visit: Visit, action: string, fields: readonly Field[], kept = html``): Html {
   const shown = fields.map(field =>
     fieldHtml({ ...field, value: visit.query[field.name] ?? field.value }, 'filter-', null),
   )
-  return html`<form class="filters" action="${action}">${shown}<p><button>Filter</button></p></form>`
+  return html`<form class="filters" action="${action}">${kept}${shown}<p><button>Filter</button></p></form>`
 }
 
 export function hidden(name: string, value: string): Html {

@@ -83,6 +83,8 @@ t.test('a template is edited beside its preview, tested and published', async t 
 })
 
 t.test('a campaign is checked, tested and sent, and has a report', async t => {
+  await api.request('POST', '/api/contacts', { body: { email: 'cleo@y.com', domain: account.domain } })
+  await api.request('POST', '/api/suppressions', { body: { email: 'cleo@y.com' } })
   const variants = [{ subject: 'Red' }, { subject: 'Blue' }]
   const { body } = await api.request('POST', '/api/campaigns', {
     body: {
@@ -93,7 +95,7 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   await page.goto(`/campaigns/${body.id}`)
   const checks = page.locator('.checks li')
   t.strictSame(await checks.allInnerTexts(), [
-    '✓ pass Recipients: 2 of 2 contacts would get it now.',
+    '✓ pass Recipients: 2 of 3 contacts would get it now.',
     '✓ pass Unsubscribe link: A footer with the link is added, since the content has none.',
     `✓ pass Domain: ${account.domain} ✓ verified`,
     '✕ missing Test: No test was sent yet.',
@@ -112,9 +114,19 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   }
   await waitUntil(isDelivered, 'both recipients have it')
   t.strictSame(await page.locator('h2').allInnerTexts(), ['Delivery', 'Engagement', 'A/B test', 'Links', 'Who'])
-  await page.locator('details:has(caption:text("What became of 2 recipients")) summary').click()
-  t.match(await page.textContent('table:has(caption:text("What became of 2 recipients"))'), /delivered2100.0 %/)
+  await page.locator('details:has(caption:text("What became of 3 recipients")) summary').click()
+  t.match(await page.textContent('table:has(caption:text("What became of 3 recipients"))'), /delivered266.7 %/)
   t.strictSame(await findBarriers(page), [])
+  await page.click('a:text("those left out")')
+  await page.waitForSelector('h1:text("Recipients of March")')
+  const rows = page.locator('tbody tr')
+  t.strictSame(await rows.allInnerTexts(), ['cleo@y.com\t! left out\tsuppressed\t\tnot yet'])
+  t.strictSame(await findBarriers(page), [])
+  await page.selectOption('#filter-type', '')
+  await page.selectOption('#filter-state', 'mailed')
+  await page.click('button:text("Filter")')
+  await page.waitForSelector('th a:text("anna@y.com")')
+  t.strictSame((await page.locator('tbody th').allInnerTexts()).sort(), ['anna@y.com', 'bob@y.com'])
 })
 
 t.test('an automation is built, changed and connected by forms, without scripts', async t => {

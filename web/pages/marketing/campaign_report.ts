@@ -17,6 +17,9 @@ type Sent = Wire<Campaign>
 type Stats = Wire<CampaignStats>
 type Link = Wire<CampaignLink>
 
+/** The page of the recipients that a figure counts. */
+type Linked = (filter: { type?: string }) => string
+
 const HOURS = 48
 const SHOWN_LINKS = 10
 
@@ -24,13 +27,14 @@ const SHOWN_LINKS = 10
 export async function report(visit: Visit, found: Sent): Promise<Html> {
   const { run } = visit.query
   const query: Record<string, string> = run ? { run } : {}
+  const to: Linked = filter => `/campaigns/${found.id}/recipients?${new URLSearchParams({ ...query, ...filter })}`
   const asked = { params: idOf(visit), query }
   const stats = await visit.ask<Stats>('getCampaignStats', asked)
   const links = await visit.ask<List<Link>>('listCampaignLinks', asked)
   const engagement = await visit.ask<Engagement>('getCampaignEngagement', asked)
   return html`${await runsOf(visit, found)}
-${section('Delivery', delivery(stats))}
-${section('Engagement', html`${reactions(stats)}${await byHour(visit, found)}`)}
+${section('Delivery', delivery(stats, to))}
+${section('Engagement', html`${reactions(stats, to)}${await byHour(visit, found)}`)}
 ${found.ab_test ? section('A/B test', await abTest(visit, found)) : ''}
 ${section('Links', linksOf(links.data))}
 ${section('Who', people(engagement))}`
@@ -52,17 +56,18 @@ async function runsOf(visit: Visit, { id, recurrence }: Sent): Promise<Html> {
   return section('Runs', table({ ...rows, columns: titles }))
 }
 
-function delivery(stats: Stats): Html {
+function delivery(stats: Stats, to: Linked): Html {
   const { recipients, sent } = stats
   const rows = [
-    { name: 'delivered', value: stats.delivered, tone: 'good' },
+    { name: 'delivered', value: stats.delivered, link: to({ type: 'delivered' }), tone: 'good' },
     { name: 'pending', value: stats.pending, tone: 'wait' },
-    { name: 'bounced', value: stats.bounced, tone: 'bad' },
+    { name: 'bounced', value: stats.bounced, link: to({ type: 'bounced' }), tone: 'bad' },
     { name: 'failed', value: stats.failed, tone: 'bad' },
-    { name: 'suppressed', value: stats.suppressed, tone: 'note' },
+    { name: 'suppressed', value: stats.suppressed, link: to({ type: 'suppressed' }), tone: 'note' },
     { name: 'canceled', value: stats.canceled, tone: 'note' },
   ]
   return html`${bars({ caption: `What became of ${count(recipients)} recipients`, rows, whole: recipients })}
+<p><a href="${to({})}">All recipients</a>, <a href="${to({ type: 'suppressed' })}">those left out, with the reasons</a></p>
 ${facts([
   ['Bounce rate', percent(stats.bounced, sent)],
   ['Complaints', `${count(stats.complained)} (${percent(stats.complained, stats.delivered)})`],
@@ -70,12 +75,12 @@ ${facts([
 ])}`
 }
 
-function reactions(stats: Stats): Html {
+function reactions(stats: Stats, to: Linked): Html {
   const rows = [
-    { name: 'opened', value: stats.unique_opened, tone: 'good' },
-    { name: 'clicked', value: stats.unique_clicked, tone: 'good' },
+    { name: 'opened', value: stats.unique_opened, link: to({ type: 'opened' }), tone: 'good' },
+    { name: 'clicked', value: stats.unique_clicked, link: to({ type: 'clicked' }), tone: 'good' },
     { name: 'replied', value: stats.replied, tone: 'good' },
-    { name: 'unsubscribed', value: stats.unsubscribed, tone: 'note' },
+    { name: 'unsubscribed', value: stats.unsubscribed, link: to({ type: 'unsubscribed' }), tone: 'note' },
     { name: 'opened by machines only', value: stats.machine_opened, tone: 'plain' },
     { name: 'opened by Apple Mail only', value: stats.mpp_opened, tone: 'plain' },
     { name: 'clicked by machines only', value: stats.machine_clicked, tone: 'plain' },

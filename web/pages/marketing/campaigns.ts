@@ -9,6 +9,7 @@ import { exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { draftPage } from './campaign_draft.ts'
+import { campaignRecipients } from './campaign_recipients.ts'
 import { report } from './campaign_report.ts'
 
 type Sent = Wire<Campaign>
@@ -102,7 +103,7 @@ const DONE: Record<string, string> = {
 }
 
 export const campaignRoom: Room = {
-  pages: [campaigns, campaign],
+  pages: [campaigns, campaign, campaignRecipients],
   actions: [
     action('/campaigns', campaigns, async (visit, form) => {
       const body = Object.fromEntries(FIELDS.map(name => [name, form.given(name)]))
