@@ -14,6 +14,8 @@ type FormParts = {
   /** Distinguishes fields of the same name in several forms of a page. */
   prefix?: string
   extra?: Html
+  /** The key that leads to it. Default: `n`, if it makes a record of a list. */
+  key?: string
 }
 
 /** A form that changes something. View-only members get nothing in its place. */
@@ -24,8 +26,9 @@ export function form(visit: Visit, parts: FormParts): Html {
 /** A form for everybody. */
 export function openForm(parts: FormParts, problem: Problem | null): Html {
   const { action, fields, submit, isSecret, isDangerous, prefix = '', extra } = parts
+  const key = parts.key ?? (/^\/[\w-]+$/.test(action) ? 'n' : '')
   const hasFile = fields.some(({ type }) => type === 'file')
-  return html`<form method="post" action="${action}" class="fields"${given('enctype', hasFile ? 'multipart/form-data' : '')}${raw(isSecret ? ' data-turbo="false"' : '')}>
+  return html`<form method="post" action="${action}" class="fields"${given('data-key', key)}${given('enctype', hasFile ? 'multipart/form-data' : '')}${raw(isSecret ? ' data-turbo="false"' : '')}>
 ${fields.map(field => fieldHtml(field, prefix, problem))}
 ${extra ?? ''}
 <p><button${raw(isDangerous ? ' class="danger"' : '')}>${submit}</button></p>

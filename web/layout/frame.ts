@@ -5,6 +5,7 @@ import { documentHtml } from '#web/document.ts'
 import { type Html, html, raw } from '#web/html.ts'
 import type { Problem, Shown } from '#web/request/visit.ts'
 import { hidden, problemHtml } from './form.ts'
+import { keysButton, keysDialog } from './keys.ts'
 import { groupOf, NAVIGATION } from './navigation.ts'
 
 type Framed = {
@@ -44,7 +45,8 @@ ${navigation(path, isCaptured)}
 ${problem ? problemHtml(problem) : ''}
 ${body}
 </main>
-</div>`,
+</div>
+${keysDialog}`,
     isLive ? LIVE : html``,
   )
 }
@@ -94,6 +96,7 @@ ${others.map(
 <p><a href="/profile">Your profile</a></p>
 ${is_operator ? html`<p><a href="/operator">Operator</a></p>` : ''}
 <p><a href="/docs">Docs</a></p>
+${keysButton}
 <form method="post" action="/logout" data-turbo="false"><button class="link">Sign out</button></form>
 </details>`
 }

@@ -54,25 +54,64 @@ document.addEventListener('input', ({ target }) => {
 })
 
 const PLACES = { e: '/emails', r: '/received', d: '/domains', c: '/contacts', o: '/', w: '/webhooks' }
+const KEYS_OFF = 'keys-off'
+const FIELD = 'input:not([type=hidden]), select, textarea'
 let isGoing = false
 
 document.addEventListener('keydown', event => {
   const { target, key, ctrlKey, altKey, metaKey } = event
-  if (ctrlKey || altKey || metaKey || target.closest?.('input, textarea, select, [contenteditable]')) return
-  if (isGoing && PLACES[key]) globalThis.Turbo.visit(PLACES[key])
+  if (ctrlKey || altKey || metaKey || target.closest?.('input, textarea, select, [contenteditable], dialog')) return
+  if (localStorage.getItem(KEYS_OFF)) return
+  const place = isGoing ? PLACES[key] : undefined
   isGoing = key === 'g'
-  if (key === '/') {
-    event.preventDefault()
-    document.querySelector('[data-key="/"]')?.focus()
-  }
-  if (key === 'j' || key === 'k') moveToRow(key === 'j' ? 1 : -1)
+  if (place) return globalThis.Turbo.visit(place)
+  const does = KEYS[key]
+  if (!does) return
+  does()
+  // Else the key is typed into the field that it leads to.
+  event.preventDefault()
 })
+
+const KEYS = {
+  '/': () => document.querySelector('[data-key="/"]')?.focus(),
+  j: () => moveToRow(1),
+  k: () => moveToRow(-1),
+  x: () => document.activeElement.closest('tr')?.querySelector('input[type=checkbox]')?.click(),
+  u: goBack,
+  Escape: goBack,
+  r: () => document.querySelector('[data-key=r] textarea')?.focus(),
+  n: () => document.querySelector('[data-key=n]')?.querySelector(FIELD)?.focus(),
+  '?': () => document.getElementById('keys')?.showModal(),
+}
 
 function moveToRow(step) {
   const links = [...document.querySelectorAll('tbody th a')]
   const at = links.indexOf(document.activeElement)
   links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus()
 }
+
+/** Queries of the lists that were read last, by their paths. */
+const queries = {}
+const currentList = () => document.querySelector('nav [aria-current=page]')?.pathname
+
+document.addEventListener('turbo:load', () => {
+  const { pathname, search } = location
+  if (pathname === currentList()) queries[pathname] = search
+  const isOn = document.getElementById('keys-on')
+  if (isOn) isOn.checked = !localStorage.getItem(KEYS_OFF)
+})
+
+/** To the list that a record is of, as it was filtered. */
+function goBack() {
+  const list = currentList()
+  if (list && list !== location.pathname) globalThis.Turbo.visit(list + (queries[list] ?? ''))
+}
+
+document.addEventListener('change', ({ target }) => {
+  if (target.id !== 'keys-on') return
+  if (target.checked) localStorage.removeItem(KEYS_OFF)
+  else localStorage.setItem(KEYS_OFF, 'yes')
+})
 
 // Before Turbo sends such a form, the browser is asked for a passkey.
 document.addEventListener(

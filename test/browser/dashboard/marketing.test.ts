@@ -113,7 +113,7 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
     return (await page.locator('.chart text').first().textContent()) === 'delivered: 2'
   }
   await waitUntil(isDelivered, 'both recipients have it')
-  t.strictSame(await page.locator('h2').allInnerTexts(), ['Delivery', 'Engagement', 'A/B test', 'Links', 'Who'])
+  t.strictSame(await page.locator('main h2').allInnerTexts(), ['Delivery', 'Engagement', 'A/B test', 'Links', 'Who'])
   await page.locator('details:has(caption:text("What became of 3 recipients")) summary').click()
   t.match(await page.textContent('table:has(caption:text("What became of 3 recipients"))'), /delivered266.7 %/)
   t.strictSame(await findBarriers(page), [])

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { createSetupLink } from '#flows/members/member_links.ts'
 import { startSink } from '#test/faults/support/sink.ts'
+import { findBarriers } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { type Hands, keyboard, mouse } from '#test/support/hands.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
@@ -79,6 +80,39 @@ t.test('the page of a delayed email shows the reason, and “Try now” sends it
   await waitUntil(async () => (await readEmail(world, account, id)).status === 'delivered', 'it is delivered')
   await page.reload()
   t.equal(await page.locator('.why').count(), 0)
+})
+
+t.test('keys move in a list, select, go back and lead to forms, and can be turned off', async t => {
+  for (const subject of ['One', 'Two']) await acceptEmail(world, account, { subject })
+  const page = await dashboard.signIn('owner')
+  const press = async (...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+  await page.goto('/emails?status=queued')
+  await press('j', 'j', 'x')
+  t.equal(await page.locator('tbody :checked').count(), 1)
+  await press('x')
+  t.equal(await page.locator('tbody :checked').count(), 0)
+  await press('Enter')
+  await page.waitForURL(/\/emails\/[\w-]+$/)
+  await page.waitForSelector('.why')
+  await press('u')
+  await page.waitForURL(/\/emails\?status=queued$/)
+  await press('g', 'c')
+  await page.waitForSelector('h1:text-is("Contacts")')
+  await press('n')
+  await page.keyboard.type('jog@acme.org')
+  t.equal(await page.inputValue('#email'), 'jog@acme.org', 'keys do nothing in fields')
+  await page.locator('h1').click()
+  await press('?')
+  t.strictSame(await findBarriers(page), [])
+  await page.uncheck('#keys-on')
+  await press('Escape')
+  await page.waitForSelector('dialog', { state: 'hidden' })
+  await page.reload()
+  await press('/', '?')
+  t.equal(await page.locator('dialog').isVisible(), false)
+  t.strictSame(faults, [])
 })
 
 t.test('a webhook is tested, and a failed delivery is shown and replayed', async t => {

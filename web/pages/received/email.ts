@@ -75,7 +75,7 @@ function answers(visit: Visit, { id, received_for = [] }: Found): Html {
   return html`${section(
     'Reply',
     form(visit, {
-      ...{ action: `/received/${id}/reply`, submit: 'Reply', extra },
+      ...{ action: `/received/${id}/reply`, submit: 'Reply', extra, key: 'r' },
       fields: [
         { name: 'from', label: 'Reply from', required: true, value: received_for[0] },
         { name: 'text', label: 'Reply', type: 'textarea', required: true },
