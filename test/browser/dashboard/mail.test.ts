@@ -8,6 +8,7 @@ import { openDashboard } from '#test/support/dashboard.ts'
 import { startForbidden } from '#test/support/http/fetching.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount } from '#test/support/world.ts'
 
@@ -112,6 +113,37 @@ t.test('the first email is captured and opened from the overview', async t => {
   }
   await owner.goto('/captured')
   t.strictSame(await owner.locator('tbody th').allTextContents(), ['ann@y.com'])
+})
+
+t.test('an email that failed is sent again as a new one, with its files', async t => {
+  const attachments = [{ filename: 'notes.txt', content: Buffer.from('Notes').toString('base64') }]
+  const to = ['"Ann, A." <ann@y.com>', 'bob@y.com']
+  const tags = [{ name: 'kind', value: 'invoice' }]
+  const id = await acceptEmail(world, account, { to, subject: 'Invoice', html: '<p>Due</p>', attachments, tags })
+  await owner.goto(`/emails/${id}`)
+  t.equal(await owner.locator('a:text("Send again")').count(), 0, 'not before it is settled')
+  await world.pool.pg.query("UPDATE emails SET status = 'failed' WHERE id = $1", [id])
+  await owner.reload()
+  await owner.click('a:text("Send again")')
+  await owner.waitForSelector('h1:text("Send again: Invoice")')
+  t.strictSame(await findBarriers(owner), [])
+  await owner.fill('#from', 'nobody')
+  await owner.fill('#subject', 'Invoice 2')
+  await owner.click('button:text("Send as a new email")')
+  await owner.waitForSelector('[role=alert]')
+  t.equal(await owner.inputValue('#subject'), 'Invoice 2')
+  await owner.fill('#from', `hello@${account.domain}`)
+  await owner.click('button:text("Send as a new email")')
+  await owner.waitForSelector('.notice:has-text("This is the new email.")')
+  const sent = await readEmail(world, account, new URL(owner.url()).pathname.slice('/emails/'.length))
+  t.notOk(sent.id === id)
+  shows(t, sent, {
+    to,
+    subject: 'Invoice 2',
+    html: '<p>Due</p>',
+    tags,
+    attachments: [{ filename: 'notes.txt', size: 5 }],
+  })
 })
 
 t.test('emails in doubt are found and released together', async t => {

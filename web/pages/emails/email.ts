@@ -13,6 +13,7 @@ import { mailContent } from '#web/pages/mail/content.ts'
 import { respondMail } from '#web/pages/mail/preview.ts'
 import { file, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { canSendAgain } from './again.ts'
 import { why } from './why.ts'
 
 type Shown = Wire<Email>
@@ -23,7 +24,7 @@ export const email = recordPage<Shown>('/emails/:id', 'getEmail', (found, visit)
   const { id, subject, status, message_id, headers, attachments } = found
   return {
     title: subject || '(no subject)',
-    actions: badge(status),
+    actions: html`${badge(status)} ${canSendAgain(visit, found) ? linkButton(`/emails/${id}/again`, 'Send again') : ''}`,
     body: html`${why(found, visit)}
 ${found.events.some(({ via }) => via === 'capture') ? html`<p>${linkButton(`/captured/${id}`, 'Read the captured message')}</p>` : ''}
 ${head(found)}
