@@ -35,7 +35,7 @@ export type App = Koa<State, Services> & {
   close(): Promise<void>
 }
 
-/** `site`: pages for people, which this layer does not know. */
+/** @param site middleware that serves the pages for people; this layer knows nothing about them */
 export function createApp(foundation: Foundation, site: Middleware[] = []): App {
   const app = new Koa<State, Services>()
   const readiness = { isStopping: false }
@@ -49,7 +49,7 @@ export function createApp(foundation: Foundation, site: Middleware[] = []): App 
   app.use(closeWhenStopping as Koa.Middleware)
   app.use(tracking.middleware as Koa.Middleware)
   app.use(answerJson as Koa.Middleware)
-  // Around the errors, to see them as they are answered.
+  // Outside the error handler, so that it logs the responses to errors as well.
   if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
   app.use(answerErrors as Koa.Middleware)
   app.use(requireHost as Koa.Middleware)
@@ -67,7 +67,7 @@ export function createApp(foundation: Foundation, site: Middleware[] = []): App 
   app.use(onlyUnder('/api', unknownRoute) as Koa.Middleware)
   app.use(hintAtPrefix(findCaller) as Koa.Middleware)
   app.on('error', error => {
-    // The client closed the connection before it had read all; there is nothing to mend.
+    // The client closed the connection before it had read the whole response; there is nothing to fix.
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') foundation.log.error({ err: error }, 'a response failed')
   })
   const close = async () => {
@@ -104,13 +104,13 @@ function openListener({ config, log }: Foundation): Listener {
   return new Listener(config.DATABASE_URL as string, 'batches', onError)
 }
 
-/** A kept connection that is closed under a request just sent would reset it. */
+/** Announces the end of a keep-alive connection: closing it unannounced could reset a request that was just sent. */
 const closeWhenStopping: Middleware = async (ctx, next) => {
   await next()
   if (ctx.readiness.isStopping) ctx.set('connection', 'close')
 }
 
-/** RFC 9112 3.2. Node's own refusal has no body. */
+/** Rejects requests without a Host header (RFC 9112, section 3.2). Node would reject them itself, but without a body. */
 const requireHost: Middleware = (ctx, next) => {
   if (ctx.req.headers.host === undefined && ctx.req.httpVersion === '1.1') {
     throw new ApiError('validation_error', 'Missing `Host` header.', { statusCode: 400 })
@@ -118,7 +118,7 @@ const requireHost: Middleware = (ctx, next) => {
   return next()
 }
 
-/** Whatever the case of the path: the router does not look at it either, and nothing may reach a route unasked. */
+/** Ignores the case of the path, as the router does: otherwise `/API/...` would reach a route without authentication. */
 function onlyUnder(prefix: string, middleware: Middleware): Middleware {
   const under = new RegExp(`^${prefix}(?:/|$)`, 'i')
   return (ctx, next) => (under.test(ctx.path) ? middleware(ctx, next) : next())

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Running } from '#flows/process/run_process.ts'
 import { AlreadyToldError } from '#lib/errors.ts'
 
-/** A process that ends is replaced after this time: no busy loop of crashes. */
+/** Time before a process that ended is replaced, so that crashes cause no busy loop. */
 const REPLACE_AFTER_MS = 1_000
 
 /**
- * Forks so many copies of this process, which share its port. Replaces those that end, stops them when it is stopped;
- * fails if they cannot start at all.
+ * Forks `count` copies of this process, which share its port. Replaces copies that end, and stops them all when it is stopped.
+ * Fails if the first copy cannot start.
  */
 export function forkProcesses(count: number): Running {
   const stopping = new AbortController()
@@ -22,7 +22,7 @@ export function forkProcesses(count: number): Running {
     }
   }
 
-  // The first one alone: what keeps it from starting would keep all of them, and each would say so.
+  // One process starts alone: a fault that prevents it from starting would affect all of them, and each would report it.
   const runAll = async (): Promise<void> => {
     const first = cluster.fork()
     const listens = new Promise(resolve => first.once('listening', resolve))

@@ -9,7 +9,7 @@ import { type Contact, type ContactRef, findContact } from '#sql/contacts/contac
 import { clientAddress } from './client_address.ts'
 import type { Context } from './context.ts'
 
-/** A contact as a path names it: by its id, which is exact, or by its address on a domain. */
+/** A contact as a path names it: by its id, or by its address, which needs a domain to be unique. */
 export type NamedContact = { id: string } | { email: string }
 
 export const contactParam: Param<NamedContact> = {
@@ -23,10 +23,10 @@ export const contactParam: Param<NamedContact> = {
   description: 'Id of the contact, or its email address.',
 }
 
-/** Beside an address in the path: the domain that it is on. */
+/** Query of paths that may name a contact by its address: the domain of that contact. */
 export const DomainQuery = z.object({ domain: z.string().optional().describe(ADDRESS_DOMAIN) })
 
-/** Query of lists of contacts. */
+/** Parameter of lists of contacts. */
 export const segmentFilter = z
   .guid()
   .toLowerCase()
@@ -37,9 +37,10 @@ export const segmentFilter = z
 export const CONTACT_WRITE_ERRORS = ['contacts_busy', 'contacts_timeout'] as const
 
 /**
- * `isStrict`: an address needs the domain, even if only one domain has it.
+ * Resolves a contact that a path names.
  *
- * @throws {ApiError} 422 if the domain that an address is on is not known
+ * @param isStrict requires the domain with an address, even if only one domain has a contact of this address
+ * @throws {ApiError} 422 if the domain of an address is not known
  */
 export async function contactRef(
   ctx: Context,
@@ -56,10 +57,10 @@ export async function contactRef(
 type ContactFilter = { contact_id?: string | undefined }
 
 /**
- * The contact that a list of emails is asked for, or null if it is asked for none.
+ * Returns the contact that `contact_id` filters a list of emails by, or null without the filter.
  *
- * @param excluded parameters that the contact stands for
- * @throws {ApiError} 404; 422 if one of them is given too
+ * @param excluded parameters that cannot be combined with `contact_id`, since it implies them
+ * @throws {ApiError} 404; 422 if one of `excluded` is given too
  */
 export async function contactOfFilter<Filters extends ContactFilter>(
   ctx: Context,
@@ -73,7 +74,7 @@ export async function contactOfFilter<Filters extends ContactFilter>(
   return orNotFound('Contact', await findContact(ctx.pool, ctx.state.caller.account_id, { id }))
 }
 
-/** Origin of an opt-in or opt-out by a request of the API. */
+/** Returns the origin of an opt-in or opt-out that a request to the API makes. */
 export function apiOrigin(ctx: Context): ConsentOrigin {
   return { how: 'api', source_id: ctx.state.caller.id, client_address: clientAddress(ctx) || null }
 }

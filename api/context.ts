@@ -14,7 +14,7 @@ import type { Use } from '#sql/accounts/rate_limits.ts'
 /** Counts a send of the requesting client. */
 export type CountSend = (ctx: Context) => Promise<Use>
 
-/** What every route works with, besides Koa's own. */
+/** Services of every route, besides Koa's own. */
 export type Services = Foundation &
   SendingServices &
   BatchServices & {
@@ -28,7 +28,7 @@ export type Services = Foundation &
     readiness: { isStopping: boolean }
   }
 
-/** `caller` is who the API key says; `body` the parsed JSON of the request, undefined without one; `file` that of a form. */
+/** `caller`: the owner of the API key; `body`: the parsed JSON, undefined without a body; `file`: the file of a form. */
 export type State = { caller: Caller; body: unknown; file?: ImportFile }
 
 export type Context = RouterContext<State, Services>

@@ -26,15 +26,15 @@ const STATUSES = [
 ]
 const EVENTS = ['opened', 'clicked']
 
-/** As long as a subject may be. */
+/** The limit of a subject. */
 const MAX_TEXT = 998
 
 const FOLDERS =
-  '`sent`, `failed` and so on are groups of statuses. `transactional`: email of no campaign and no automation.'
+  '`sent`, `failed` and so on are groups of statuses. `transactional`: email that no campaign or automation sent.'
 
 const isUuid = (text: string) => z.guid().safeParse(text).success
 
-/** A parameter of a query string. `read` returns null for an invalid text; `requirement` follows the name of the parameter. */
+/** A parameter of a query string. `read` returns null for invalid text; `requirement` follows the name in the error. */
 export function parameter<Value>(requirement: string, read: (text: string) => Value | null) {
   return z
     .string()
@@ -48,7 +48,7 @@ export const domainParameter = parameter('must be the name or the id of a domain
 
 export const mailboxParameter = parameter('must be an email address', readMailbox)
 
-/** Text that is looked for. An empty one asks for nothing, as an empty search box does. */
+/** Text to search for. Empty text filters nothing, like an empty search box. */
 export const textParameter = parameter(`must be one line of at most ${MAX_TEXT} characters`, text =>
   text.length <= MAX_TEXT && !/[\0\r\n]/.test(text) ? text : null,
 )
@@ -58,7 +58,7 @@ const timeParameter = parameter(
   text => moment.safeParse(text).data ?? null,
 )
 
-/** The filters of GET /emails (contract 3.3), of which `emailFilters` makes conditions. */
+/** The filters of GET /emails (contract 3.3). `emailFilters` turns them into conditions. */
 export const EmailQuery = {
   campaign_id: idParameter.describe('Only emails of this campaign.'),
   folder: parameter(`must be ${orList(Object.keys(folders))}`, text =>
@@ -88,7 +88,7 @@ export const EmailQuery = {
 }
 type Given = z.output<z.ZodObject<typeof EmailQuery>>
 
-/** `contact`: that of `contact_id`. @throws {ApiError} when text is given by two of its names */
+/** @param contact the contact of `contact_id` @throws {ApiError} if several of `q`, `search` and `query` are given */
 export function emailFilters(
   { campaign_id, contact_id: _, folder, search, query, template_id, q, ...filters }: Given,
   contact: Contact | null,
@@ -110,7 +110,7 @@ function campaignOf(folder: string | undefined, campaign_id: string | undefined)
   return folder === 'campaigns' ? 'any' : undefined
 }
 
-/** Of several names for the same the first that is given. */
+/** Returns the text of the one parameter that is given. */
 function searchedText(names: Record<string, string | undefined>): string | undefined {
   const [first, second] = Object.entries(names).filter(([, text]) => text !== undefined)
   if (first && second)
@@ -140,7 +140,7 @@ function readMailbox(text: string): string | null {
   return (parseAddress(text)?.address ?? wideAddress(text))?.toLowerCase() ?? null
 }
 
-/** Mail comes from and to addresses that none can be sent to yet. */
+/** Accepts addresses that receive mail although the API cannot send to them yet, such as those with non-ASCII characters. */
 function wideAddress(text: string): string | null {
   const parsed = parseWideAddress(text)
   return parsed && `${parsed.local}@${parsed.domain}`

@@ -6,10 +6,10 @@ import { moment, refuseWhole } from '#lib/zod_fields.ts'
 import type { Edge } from '#sql/sending/metrics/ranges.ts'
 import { parameter } from './email_filters.ts'
 
-/** Ids of one filter. */
+/** Most ids of one filter. */
 const MAX_IDS = 100
 
-const DATE = 'an ISO 8601 date, which is its midnight in `timezone`, or a timestamp with an offset'
+const DATE = 'an ISO 8601 date, which stands for midnight in `timezone`, or a timestamp with an offset'
 const listed = (names: readonly string[]) => names.map(name => `\`${name}\``).join(', ')
 
 const edge = parameter(`must be ${DATE}`, readEdge)
@@ -31,11 +31,11 @@ const Query = z.object({
   }),
   metrics: listOf(METRICS).describe(`One or several of ${listed(METRICS)}, separated by commas. Default: all.`),
   dimensions: listOf(DIMENSIONS).describe(
-    `One or several of ${listed(DIMENSIONS)}, separated by commas: what \`data\` is broken down by. \`email\` needs \`email_id\`.`,
+    `One or several of ${listed(DIMENSIONS)}, separated by commas, by which \`data\` is broken down. \`email\` needs \`email_id\`.`,
   ),
-  domain_id: ids.describe(`Only of these domains: up to ${MAX_IDS} ids, separated by commas.`),
-  email_id: ids.describe(`Only of these emails: up to ${MAX_IDS} ids, separated by commas.`),
-  broadcast_id: ids.describe(`Only of these campaigns: up to ${MAX_IDS} ids, separated by commas.`),
+  domain_id: ids.describe(`Only these domains: up to ${MAX_IDS} ids, separated by commas.`),
+  email_id: ids.describe(`Only these emails: up to ${MAX_IDS} ids, separated by commas.`),
+  broadcast_id: ids.describe(`Only these campaigns: up to ${MAX_IDS} ids, separated by commas.`),
 })
 
 /** The query of GET /emails/metrics (contract 17). */
@@ -80,7 +80,7 @@ function findIn<Name extends string>(names: readonly Name[], text: string): Name
   return names.find(name => name === text) ?? null
 }
 
-/** Without what is given twice. */
+/** Splits a list at its commas, without duplicates. */
 function split(text: string): string[] {
   return [...new Set(text.split(',').map(part => part.trim()))]
 }
@@ -91,7 +91,7 @@ function readEdge(text: string): Edge | null {
   return z.iso.date().safeParse(text).success ? { day: text } : { at }
 }
 
-/** Names without a slash are left out, but for UTC: Postgres reads some of them, such as EST, in another way. */
+/** Rejects names without a slash except UTC: Postgres gives some of them, such as EST, another meaning. */
 function isTimezone(name: string): boolean {
   if (name === 'UTC') return true
   if (!/^[A-Za-z]\w*\/[\w/+-]+$/.test(name)) return false

@@ -20,11 +20,11 @@ export const ReceivedQuery = {
   ).meta({ enum: ['true', 'false'], description: 'Only emails that are, or are not, marked as read.' }),
   category: parameter(`must be ${orList(CATEGORIES)}`, text =>
     CATEGORIES.includes(text as Category) ? (text as Category) : null,
-  ).meta({ enum: CATEGORIES, description: 'Only replies of this category; `none`: all others.' }),
+  ).meta({ enum: CATEGORIES, description: 'Only replies of this category. `none`: only email without a category.' }),
 }
 type Given = z.output<z.ZodObject<typeof ReceivedQuery>>
 
-/** `contact`: that of `contact_id`. */
+/** @param contact the contact of `contact_id` */
 export function receivedFilters(
   { contact_id: _, q, ...filters }: Given,
   contact: Contact | null,

@@ -6,7 +6,7 @@ import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Context } from './context.ts'
 
-/** Errors of every operation that a request with an Idempotency-Key does once. */
+/** Errors of every operation that takes an Idempotency-Key. */
 export const KEY_ERRORS: ErrorName[] = [
   ...(['invalid_idempotency_key', 'invalid_idempotent_request', 'concurrent_idempotent_requests'] as const),
 ]
@@ -25,7 +25,7 @@ export const SEND_ERRORS: ErrorName[] = [
   ...(['reputation_paused', 'sending_service_unavailable', 'sending_configuration_unavailable'] as const),
 ]
 
-/** Sends the email that a request asks for. Returns its id: that of the first request with the same key. */
+/** Sends the email of a request. Returns its id, or that of the first request with the same key. */
 export async function sendRequested(ctx: Context, email: NewEmail, route: string): Promise<string> {
   const key = await readRequestKey(ctx, route)
   const { id, replayed } = await sendEmail(ctx, ctx.state.caller, email, key)
@@ -33,7 +33,7 @@ export async function sendRequested(ctx: Context, email: NewEmail, route: string
   return id
 }
 
-/** Does in one commit what a request asks for. Returns its answer: that of the first request with the same key. */
+/** Runs `act` in one transaction. Returns its response, or that of the first request with the same key. */
 export async function answerRequested<Answer extends object>(
   ctx: Context,
   route: string,

@@ -7,13 +7,13 @@ import { StartupError } from '#lib/errors.ts'
 import { type App, createApp } from './app.ts'
 import type { Middleware } from './context.ts'
 
-/** Requests that were begun get this long to finish when the process stops. */
+/** Time that requests have to finish when the process stops. */
 const DRAIN_MS = 25_000
 
-/** While it stops, answers close their connection; clients that keep one get this long to notice. */
+/** While the process stops, responses close their connections. Clients with open connections get this long to notice. */
 const GRACE_MS = 500
 
-/** Load balancers keep a connection for a minute: one that we close first may reset a request just sent. */
+/** Load balancers keep a connection open for a minute. If we closed it first, a request that was just sent could be reset. */
 const LIMITS = { requestTimeout: 120_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
 
 /** Makes the pages for people that are served beside the API. */
@@ -38,11 +38,11 @@ export async function startServer(foundation: Foundation, createSite: CreateSite
   }
 }
 
-/** The limits of a request; what Node would refuse without a body gets the envelope of every error. */
+/** Creates a server with limits for requests. Requests that Node would reject without a body get a JSON error. */
 export function createHttpServer(app: App): Server {
   const server = createServer({ ...LIMITS, requireHostHeader: false }, app.listener)
   server.on('clientError', answerClientError)
-  server.on('checkExpectation', app.listener) // an expectation that is not known may be ignored (RFC 9110 10.1.1)
+  server.on('checkExpectation', app.listener) // unknown expectations may be ignored (RFC 9110, section 10.1.1)
   return server
 }
 
@@ -56,7 +56,7 @@ function listen(server: Server, port: number): Promise<void> {
   })
 }
 
-/** Takes no new connections, lets requests finish, then closes what is left. */
+/** Accepts no new connections, waits up to DRAIN_MS for requests to finish, then closes all connections. */
 async function close(server: Server): Promise<void> {
   const limit = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
   await new Promise<void>(resolve => {

@@ -6,13 +6,13 @@ import type { Task, Work } from './task.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** Emails of one account that are looked at, the newest. */
+/** The newest emails of an account that are counted, at most. */
 const SAMPLE = 10_000
 
-/** With fewer outcomes a rate says nothing: one bounce of three is no habit. */
+/** With fewer outcomes, a rate means nothing: one bounce of three emails is no pattern. */
 const MIN_SETTLED = 200
 
-/** Stops who sends to too many that do not exist, or to too many that complain, before receivers turn away everybody. */
+/** Pauses accounts and domains with too many bounces or complaints, before receivers reject the mail of everybody. */
 export const check_reputation: Task<'check_reputation'> = async (_payload, work) => {
   const { PAUSE_BOUNCE_RATE, PAUSE_COMPLAINT_RATE } = work.config
   if (PAUSE_BOUNCE_RATE === 0 && PAUSE_COMPLAINT_RATE === 0) return

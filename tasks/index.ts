@@ -50,8 +50,8 @@ const tasks: { [Name in JobName]: Task<Name> } = {
 export type RunnerName = 'quick' | 'slow'
 
 /**
- * The runner of each task: `quick` tasks only run SQL and are fetched many at a time; `slow` ones use the network, parse much
- * or run long statements, and would delay others in a local queue.
+ * The runner of each task. `quick` tasks only run SQL and are fetched many at a time. `slow` tasks use the network, parse much
+ * data or run long statements, and would delay others in a local queue.
  */
 const runners: { [Name in JobName]: RunnerName } = {
   send_emails: 'quick',
@@ -76,13 +76,13 @@ const runners: { [Name in JobName]: RunnerName } = {
   advance_runs: 'quick',
 }
 
-/** The tasks of one runner in the form that graphile-worker takes, with their payloads checked. */
+/** Returns the tasks of one runner in the form that graphile-worker takes. They check their payloads. */
 export function taskList(runner: RunnerName, work: Work): TaskList {
   const names = (Object.keys(tasks) as JobName[]).filter(name => runners[name] === runner)
   return Object.fromEntries(names.map(name => [name, (payload: unknown) => run(name, payload, work)]))
 }
 
 async function run<Name extends JobName>(name: Name, payload: unknown, work: Work): Promise<void> {
-  // Schema and task have the same name, which the compiler cannot see through the index.
+  // The cast is safe: schema and task have the same name, which the compiler cannot infer.
   await (tasks[name] as (payload: unknown, work: Work) => Promise<void>)(jobs[name].parse(payload), work)
 }

@@ -14,7 +14,7 @@ import { forgetAddresses } from '#sql/tracking/hits.ts'
 import { deleteDeletedDeliveries, deleteDeletedWebhooks, deleteExpiredEvents } from '#sql/webhooks/purge.ts'
 import type { Task, Work } from './task.ts'
 
-/** Forgets what is kept for a time only. */
+/** Deletes data whose retention time is over. */
 export const purge: Task<'purge'> = async (_payload, work) => {
   const keys = await deleteExpiredKeys(work.pool)
   const batches = await deleteExpiredBatches(work.pool)
@@ -34,7 +34,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const emails = await forgetEmails(work)
   const addresses = await inTurns(limit => forgetAddresses(work.pool, limit))
   const contents = await inTurns(limit => deleteUnusedContents(work.pool, limit))
-  // Last: the store may be away.
+  // Last, since the store may not be available.
   const blobs = await work.blobs.purge()
   const ofWebhooks = { events, told, webhooks }
   work.log.debug(
@@ -61,7 +61,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   )
 }
 
-/** Of one statement. */
+/** Most rows of one statement. */
 const ROWS = 1_000
 
 async function forgetRaw({ pool, config }: Work): Promise<number> {
@@ -74,7 +74,7 @@ async function forgetEmails({ pool, config }: Work): Promise<number> {
   return days === 0 ? 0 : inTurns(limit => forgetExpiredEmails(pool, days, limit))
 }
 
-/** Until there are no more. Answers how many it were. */
+/** Repeats until none are left. Returns how many were deleted. */
 async function inTurns(forget: (limit: number) => Promise<number>): Promise<number> {
   for (let count = 0; ; ) {
     const forgotten = await forget(ROWS)

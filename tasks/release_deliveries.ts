@@ -1,10 +1,10 @@
 import { releaseDeliveries } from '#sql/safety/pauses.ts'
 import type { Task } from './task.ts'
 
-/** Of one commit: what is locked meanwhile cannot be canceled. */
+/** Most deliveries of one transaction: while they are locked, they cannot be canceled. */
 const BATCH = 5_000
 
-/** Makes due what waits for a pause that is over: after each resume, and by the clock, for what a resume has missed. */
+/** Makes deliveries due that waited for a pause that is over. Runs after each resume, and every 5 minutes for those it missed. */
 export const release_deliveries: Task<'release_deliveries'> = async (_payload, work) => {
   let count = 0
   for (let released = BATCH; released === BATCH; count += released) {

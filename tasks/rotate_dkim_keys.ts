@@ -2,10 +2,10 @@ import { addEd25519Keys, forgetRetiredKeys, rotateDkimKeys } from '#flows/domain
 import { listDomainsToRotate } from '#sql/domains/dkim_rotation.ts'
 import type { Task } from './task.ts'
 
-/** Of one run: keys of RSA take a tenth of a second to make. */
+/** Most domains of one run, since creating an RSA key takes a tenth of a second. */
 const BATCH = 100
 
-/** Forgets keys that signed nothing for long, and gives new ones to domains that have theirs for too long. */
+/** Deletes keys that have not been used for long, and creates new ones for domains whose keys are too old. */
 export const rotate_dkim_keys: Task<'rotate_dkim_keys'> = async (_payload, work) => {
   const { pool, config, log } = work
   const forgotten = await forgetRetiredKeys(work)

@@ -10,7 +10,7 @@ import type { Dns } from '#lib/net/dns.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** What tasks work with. */
+/** Services that tasks use. */
 export type Work = {
   config: Config
   pool: Pool
@@ -24,5 +24,5 @@ export type Work = {
   dns: Dns
 }
 
-/** Throws to be tried again; returns when it is settled, even if it is settled badly. May run twice. */
+/** Throws if the job must be retried. Returns if nothing is left to do, even if the result is a failure. May run twice. */
 export type Task<Name extends JobName> = (payload: JobPayload<Name>, work: Work) => Promise<void>

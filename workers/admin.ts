@@ -22,7 +22,7 @@ async function main(words: string[]): Promise<void> {
   }
 }
 
-// Whoever reads the output may have seen enough: captured list | head -1
+// The reader may close the pipe early: captured list | head -1
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })

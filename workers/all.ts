@@ -5,20 +5,20 @@ import { probe } from '#sql/watchdog.ts'
 import { openDatabase } from '#workers/embedded_postgres/local_database.ts'
 import { KeptServices } from './kept_services.ts'
 
-/** Everything: the database unless there is one, its migrations, the API, a worker, SMTP. */
+/** Starts everything: the embedded database unless DATABASE_URL is set, migrations, the API, a worker and SMTP. */
 async function startAll(): Promise<Running> {
   const config = readConfig()
   if (!config.DATABASE_URL) return startWithPostgres()
-  // Most of the program, which the process that only keeps Postgres has no need of.
+  // Loaded here, since the process that only keeps Postgres running does not need most of the program.
   const { startServices } = await import('./services.ts')
   return startServices(config)
 }
 
-/** In two processes, since a Postgres that dies may take with it whoever uses it: then both are started again. */
+/** Uses two processes: if Postgres crashes, the services may end as well, and then both are started again. */
 async function startWithPostgres(): Promise<Running> {
   const log = createLog(readConfig().LOG_LEVEL)
   const database = await openDatabase(readConfig(), false, log)
-  // One that hangs would not heed a request to stop.
+  // A Postgres that hangs would not react to a request to stop.
   const stopDatabase = async () => {
     const health = await probe(database.config.DATABASE_URL as string)
     await (health === 'serves' ? database.stop() : database.kill())

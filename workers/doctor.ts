@@ -12,7 +12,7 @@ import { openPatient } from './doctor_database.ts'
 
 const USAGE = 'npm run doctor -- [--json] [--address ADDRESS ...] [--port25 HOST[:PORT]]'
 
-/** Of each check; they run at once. With all that comes before and after it, the doctor takes 15 seconds at most. */
+/** Time limit of each check. All checks run at once. With everything before and after them, the doctor takes at most 15 s. */
 const DEADLINE_MS = 8_000
 const DNS_TIMES = { try_ms: 1_500, tries: 2, deadline_ms: 4_000 }
 
@@ -20,12 +20,12 @@ type Wishes = { json: boolean; addresses: string[]; server: string | undefined }
 
 class UsageError extends Error {}
 
-/** Looks into everything that mail depends on and says how to mend what is wrong: `npm run doctor`. It changes nothing. */
+/** `npm run doctor`: checks everything that mail depends on, and says how to fix problems. It changes nothing. */
 async function main(words: string[]): Promise<void> {
   const wishes = readWishes(words)
   const findings = await examine(wishes)
   console.log(wishes.json ? JSON.stringify(findings, null, 2) : printed(findings))
-  process.exit(exitCode(findings)) // what did not answer in time may still be waited for
+  process.exit(exitCode(findings)) // a check that ran out of time may still be waiting
 }
 
 async function examine(wishes: Wishes): Promise<Finding[]> {
@@ -38,7 +38,7 @@ async function examine(wishes: Wishes): Promise<Finding[]> {
   ])
   const site: Site = { config: patient.config, dns, addresses, transports: patient.transports }
   const checks = [...hostChecks(), ...patient.checks(site), ...siteChecks(site, wishes.server)]
-  const known = [checkNode(), about('configuration').ok('Every variable can be read.'), ...patient.findings]
+  const known = [checkNode(), about('configuration').ok('Every variable is valid.'), ...patient.findings]
   const findings = [...known, ...(await runChecks(checks, DEADLINE_MS))]
   await patient.close()
   return findings
@@ -55,7 +55,7 @@ function hostChecks(): Check[] {
   ]
 }
 
-/** The configuration, or what is wrong with each variable. */
+/** Returns the configuration, or a finding for each invalid variable. */
 function readOrTell(): Config | Finding[] {
   try {
     return readConfig()
@@ -69,7 +69,7 @@ function readOrTell(): Config | Finding[] {
 function readWishes(words: string[]): Wishes {
   const { json, address, port25 } = readWords(words)
   const wrong = address.find(text => !isIP(text))
-  if (wrong !== undefined) throw new UsageError(`--address must be one such as 203.0.113.5, not ${wrong}`)
+  if (wrong !== undefined) throw new UsageError(`--address must be an IP address such as 203.0.113.5, not ${wrong}`)
   if (port25 !== undefined && !URL.canParse(`smtp://${port25}`)) {
     throw new UsageError(`--port25 must be a server such as mx.acme.com, not ${port25}`)
   }

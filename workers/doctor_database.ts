@@ -9,7 +9,7 @@ import { createPool, type Pool } from '#sql/pool.ts'
 import { listDomainTransports } from '#sql/process/doctor.ts'
 import { joinDatabase, type LocalDatabase } from '#workers/embedded_postgres/local_database.ts'
 
-/** The database to look into, or why there is none to look into. */
+/** The database to check, or a finding that says why it cannot be checked. */
 export type Patient = {
   config: Config
   findings: Finding[]
@@ -19,14 +19,14 @@ export type Patient = {
   close(): Promise<void>
 }
 
-/** Until it has answered for the first time. */
+/** Longest time until the first response of the database. */
 const PATIENCE_MS = 4_000
 
 const GOODBYE_MS = 2_000
 
 const tell = about('Postgres')
 
-/** Never rejects because of the database: that it cannot be reached is a finding. */
+/** Connects to the database. Does not reject if it cannot be reached: that is a finding. */
 export async function openPatient(config: Config): Promise<Patient> {
   const absent = (finding: Finding) => ({
     config,
@@ -39,7 +39,8 @@ export async function openPatient(config: Config): Promise<Patient> {
   try {
     const database = await within(PATIENCE_MS, joinDatabase(config))
     if (database) return await examine(database)
-    const finding = 'There is no DATABASE_URL, and the embedded one of .data/ does not run: it was not looked at.'
+    const finding =
+      'DATABASE_URL is not set, and the embedded Postgres of .data/ does not run, so the database was not checked.'
     return absent(tell.unknown(finding, 'npm start   (and beside it: npm run doctor)'))
   } catch (error) {
     if (!(error instanceof StartupError || error instanceof LateError)) throw error
@@ -50,7 +51,7 @@ export async function openPatient(config: Config): Promise<Patient> {
 async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
   const pool = createPool(config.DATABASE_URL as string, { application_name: 'mailbrook doctor' })
   const close = async () => {
-    // One that no longer answers would keep its connections for long.
+    // A database that no longer responds would keep its connections for long.
     await Promise.race([pool.end().then(stop), sleep(GOODBYE_MS)])
   }
   try {

@@ -9,7 +9,7 @@ import { AlreadyToldError } from '#lib/errors.ts'
 import type { Log } from '#lib/log.ts'
 import { probe } from '#sql/watchdog.ts'
 
-/** The settings that the process is sent, and the message that it sends once it runs. */
+/** The settings that are sent to the process. STARTED is the message that it sends back once it runs. */
 export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
 export const STARTED = 'started'
 
@@ -17,8 +17,8 @@ const FILE = join(import.meta.dirname, 'services.ts')
 const PAUSE_MS = 200
 
 /**
- * A process of services that is started again when it ends. Elsewhere a supervisor does that; `npm start` has none, and
- * the job queue gives up when Postgres ends under a job.
+ * A process of services that is started again when it ends. In production a supervisor does that; `npm start` has none, and the
+ * job queue gives up if Postgres ends during a job.
  */
 export class KeptServices implements Running {
   readonly #told: Told
@@ -29,7 +29,7 @@ export class KeptServices implements Running {
   #child: ChildProcess
   #keeping: Promise<void>
 
-  /** @throws {AlreadyToldError} when it cannot start at all: starting it again would not help */
+  /** @throws {AlreadyToldError} if it cannot start at all, so that starting it again would not help */
   static async start({ DATABASE_URL, SECRET_KEY }: Config, log: Log): Promise<KeptServices> {
     const services = new KeptServices({ DATABASE_URL, SECRET_KEY }, log)
     if (!(await starts(services.#child))) throw new AlreadyToldError()
@@ -83,21 +83,21 @@ export class KeptServices implements Running {
     return child
   }
 
-  /** Without a database it would end again at once. */
+  /** Waits until the database responds: without it, the process would end again immediately. */
   async #untilServed(pause_ms: number): Promise<void> {
     const { signal } = this.#leaving
     await sleep(pause_ms, undefined, { signal })
     while ((await probe(this.#told.DATABASE_URL as string)) !== 'serves') await sleep(PAUSE_MS, undefined, { signal })
   }
 
-  /** The last resort, when this process exits without `stop`. */
+  /** Ends the child if this process exits without `stop`. */
   readonly #endWithUs = () => this.#child.kill('SIGKILL')
 }
 
-/** False when it ends instead. */
+/** Resolves to true once the child has started, and to false if it ends instead. */
 async function starts(child: ChildProcess): Promise<boolean> {
   const { promise: started, resolve } = Promise.withResolvers<boolean>()
-  // Node sends messages of its own here when it runs with --watch.
+  // With --watch, Node sends messages of its own here.
   child.on('message', message => {
     if (message === STARTED) resolve(true)
   })

@@ -9,10 +9,10 @@ import { LostConnectionError } from '#sql/outage.ts'
 import { type RunnerName, taskList } from '#tasks/index.ts'
 import type { Work } from '#tasks/task.ts'
 
-/** Jobs end with their statements; without a database graphile-worker itself would retry for minutes, or for ever. */
+/** Time that runners have to stop. Without a database, graphile-worker itself would retry for minutes or forever. */
 const RUNNERS_STOP_MS = 20_000
 
-/** `promise` settles when the runner has ended. */
+/** `promise` settles once the runner has ended. */
 export type Runner = Pick<GraphileRunner, 'stop' | 'promise'>
 
 export async function stopRunners(runners: Runner[], log: Log): Promise<void> {
@@ -20,7 +20,7 @@ export async function stopRunners(runners: Runner[], log: Log): Promise<void> {
   await waitAtMost(RUNNERS_STOP_MS, Promise.all(stops))
 }
 
-/** Two runners: with one, quick jobs would wait in its local queue behind slow ones while another worker idles. */
+/** Starts one of two runners. In a single one, quick jobs would wait behind slow ones while other workers idle. */
 export async function startRunner(
   runner: RunnerName,
   { config, log }: Foundation,
@@ -47,7 +47,7 @@ export async function startRunner(
       worker: {
         concurrentJobs: 4,
         pollInterval: 500,
-        // Without these a job that finishes during a stop stays locked (regression test: test/workers/worker.test.ts).
+        // Without these, a job that finishes during a stop stays locked (regression test: test/workers/worker.test.ts).
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,
         ...(runner === 'quick' ? { localQueue: { size: 100 } } : {}),
@@ -59,7 +59,7 @@ export async function startRunner(
   })
   const stop = async () => {
     await running.stop().finally(() => {
-      // Without waiting: a statement may hang until the process ends. A worker may be stopped twice.
+      // Not awaited, since a statement may hang until the process ends. A worker may be stopped twice.
       if (!pgPool.ending) pgPool.end()
     })
   }

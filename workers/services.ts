@@ -17,7 +17,7 @@ import { STARTED, type Told } from './kept_services.ts'
 import { startSmtp } from './smtp.ts'
 import { startWorker } from './worker.ts'
 
-/** The API, a worker and SMTP in one process, on a database that is brought up to date first. */
+/** Migrates the database, then starts the API, a worker and SMTP in one process. */
 export async function startServices(config: Config): Promise<Running> {
   await migrate(config.DATABASE_URL as string)
   const foundation = await layFoundation(config, createLog(config.LOG_LEVEL))
@@ -37,7 +37,7 @@ async function startOn(foundation: Foundation): Promise<Running> {
     stops.push(server.stop)
     const smtp = await startSmtp(foundation)
     stops.push(smtp.stop)
-    // Last, when nothing can fail any more: a key that was made and never shown would be lost.
+    // Last, when nothing can fail any more, since a key that is created but not printed would be lost.
     const key = await setUp(foundation.pool, foundation.secrets)
     console.log(welcome(foundation.config, key, smtp.port, await setupLink(foundation)))
     return { stop, failed: worker.failed as Promise<never> }
@@ -47,27 +47,27 @@ async function startOn(foundation: Foundation): Promise<Running> {
   }
 }
 
-/** Without a database for so long, nothing that is still to be done can be: with what follows less than 10 s in all. */
+/** If the database does not respond for this long, a stop does not wait for pending work. It then takes less than 10 s in all. */
 const AWAY_MS = 3_000
 const PAUSE_MS = 200
 
-/** Finishes what was begun, however long it takes, unless the database is dead or hangs. */
+/** Waits until `stop` has finished pending work, however long it takes, unless the database has ended or hangs. */
 async function stopUnlessAway(watchdog: Watchdog, stop: () => Promise<void>): Promise<void> {
   let isOver = false
   const stopping = stop().finally(() => {
     isOver = true
   })
-  stopping.catch(() => {}) // also when nobody waits for it any more
+  stopping.catch(() => {}) // it may still reject after the race below has ended
   for (let served_at = performance.now(); !isOver; await Promise.race([stopping, sleep(PAUSE_MS)])) {
     if ((await watchdog.probe()) === 'serves') served_at = performance.now()
     else if (!isOver && performance.now() > served_at + AWAY_MS) {
-      throw new AbandonedError('The database does not answer: what was under way is left as it is.')
+      throw new AbandonedError('The database does not respond: pending work is left as it is.')
     }
   }
   await stopping
 }
 
-/** The link by which the first member joins; null once there is one. */
+/** Returns the link with which the first member joins; null once there is one. */
 async function setupLink(foundation: Foundation): Promise<string | null> {
   if (await hasMembers(foundation.pool)) return null
   const account = await findFirstAccount(foundation.pool)
@@ -92,7 +92,7 @@ function welcome(config: Config, key: string | null, smtp_port: number, setup_li
       ? 'Mail is captured, nothing leaves this machine: npm run admin -- captured list'
       : config.MAIL_TRANSPORT === 'direct'
         ? 'Mail goes to the servers of its recipients'
-        : `Mail leaves by ${relayUrls(config)
+        : `Mail is sent through ${relayUrls(config)
             .map(url => new URL(url).host)
             .join(', ')}`,
     '',
@@ -109,7 +109,7 @@ function welcome(config: Config, key: string | null, smtp_port: number, setup_li
   ].join('\n')
 }
 
-/** Ends with the process that started it, however that ends. */
+/** Starts the services for a parent process, and ends with it, however it ends. */
 async function startForParent(): Promise<Running> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   const [told] = (await once(process, 'message')) as [Told]

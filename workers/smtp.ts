@@ -6,7 +6,7 @@ import { startInbound } from '#workers/smtp/inbound.ts'
 import { smtpLimits } from '#workers/smtp/listener.ts'
 import { startSubmission } from '#workers/smtp/submission.ts'
 
-/** Takes in mail by SMTP, and mail to send when there is a port for it. */
+/** Receives mail by SMTP, and also mail to send if a port for submission is configured. */
 export async function startSmtp(
   foundation: Foundation,
   limits: Partial<SmtpLimits> = {},

@@ -5,7 +5,7 @@ import { type Running, startOnFoundation, superviseProcess } from '#flows/proces
 import { readConfig } from '#lib/config.ts'
 import { createSite } from '#web/site.ts'
 
-/** The API and the pages for people: in one process, or as many as WEB_CONCURRENCY says. */
+/** Starts the API and the pages for people, in WEB_CONCURRENCY processes. */
 async function start(): Promise<Running> {
   const { WEB_CONCURRENCY } = readConfig()
   if (WEB_CONCURRENCY > 1 && cluster.isPrimary) return forkProcesses(WEB_CONCURRENCY)

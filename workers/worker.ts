@@ -20,7 +20,7 @@ import { countLiveWorkers, deleteHeartbeats, upsertHeartbeats } from '#sql/proce
 import type { Work } from '#tasks/task.ts'
 import { type Runner, startRunner, stopRunners } from './runners.ts'
 
-/** Times of a worker process; tests make them shorter. */
+/** Times of a worker process. Tests pass shorter ones. */
 export type WorkerTimes = SenderTimes & {
   sweep_ms: number
   index_ms: number
@@ -88,7 +88,7 @@ export async function startWorker(foundation: Foundation, options: Options = {})
   }
 }
 
-/** The heartbeat of the process, and the sweeps that recover the work of others. */
+/** Starts the heartbeat of the process, and the sweeps that recover the work of dead workers. */
 function startTimers({ pool, log, config }: Foundation, times: WorkerTimes, beat: () => Promise<void>) {
   const every = (ms: number, what: string, act: () => Promise<void>) =>
     setInterval(() => act().catch(error => log.error({ err: error }, `${what} failed`)), ms)
@@ -103,7 +103,7 @@ function startTimers({ pool, log, config }: Foundation, times: WorkerTimes, beat
   ]
 }
 
-/** A runner that settles before the stop has given up, even if it resolves: the process must be replaced. */
+/** Rejects if a runner settles before the stop. Even if it resolves, it has given up, and the process must be replaced. */
 function failureOf(runners: Runner[], isStopping: () => boolean): Promise<never> {
   const failed = Promise.race(runners.map(({ promise }) => promise)).then(() => {
     if (isStopping()) return new Promise<never>(() => {})

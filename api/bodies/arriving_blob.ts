@@ -10,7 +10,7 @@ export class ArrivingBlob {
 
   constructor(blobs: Blobs, account_id: string) {
     this.#blob = blobs.write(account_id, rechunk(this.#pieces))
-    // Without the error, for which nobody may listen: the next to write a piece is told.
+    // Destroyed without the error, since nobody may listen for it; the next write() throws it.
     this.#blob.catch(() => this.#pieces.destroy())
   }
 
@@ -26,7 +26,7 @@ export class ArrivingBlob {
     return this.#blob
   }
 
-  /** Keeps nothing of what has arrived. */
+  /** Discards the bytes that have arrived. */
   async stop(): Promise<void> {
     this.#pieces.destroy()
     await this.#blob.catch(() => {})

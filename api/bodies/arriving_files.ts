@@ -6,7 +6,7 @@ import { ArrivingBlob } from './arriving_blob.ts'
 
 type Arriving = { decoder: Base64Decoder; blob: ArrivingBlob }
 
-/** The files of one body, which come one after the other and are stored as they do. */
+/** The files of one body. They arrive one after the other, and each is stored while it arrives. */
 export class ArrivingFiles {
   readonly #blobs: Blobs
   readonly #account_id: string
@@ -17,7 +17,7 @@ export class ArrivingFiles {
     this.#account_id = account_id
   }
 
-  /** Returns the file with its last part, else null. */
+  /** Returns the file after its last part, otherwise null. */
   async take({ bytes, is_last }: StringPart): Promise<UploadedContent | WrongContent | null> {
     this.#current ??= { decoder: new Base64Decoder(), blob: new ArrivingBlob(this.#blobs, this.#account_id) }
     const { decoder, blob } = this.#current
@@ -35,7 +35,7 @@ export class ArrivingFiles {
     return new UploadedContent(end.sha256.toString('hex'), end.size, { blob_id: id })
   }
 
-  /** Drops a file that has not arrived whole. */
+  /** Discards a file that has not arrived completely. */
   async stop(): Promise<void> {
     const current = this.#current
     this.#current = null

@@ -8,7 +8,7 @@ import { ArrivingBlob } from './arriving_blob.ts'
 /** Bytes of the html of one batch that are kept in memory; the rest is stored as it arrives. */
 export const MAX_KEPT = 2 * 1024 * 1024
 
-/** The html of the emails of one batch, which come one after the other. */
+/** The html of the emails of one batch, which arrive one after the other. */
 export class ArrivingHtml {
   /** Bytes of html in memory. */
   kept = 0
@@ -20,17 +20,17 @@ export class ArrivingHtml {
   #length = 0
   #hasNul = false
   #mentionsLink = false
-  /** The end of what has arrived: a name may begin in one part and end in the next. */
+  /** The last bytes that have arrived: the name of a link may begin in one part and end in the next. */
   #tail: Buffer = Buffer.alloc(0)
 
-  /** @param max_bytes bytes that one html may have */
+  /** @param max_bytes most bytes of one html */
   constructor(blobs: Blobs, account_id: string, max_bytes: number) {
     this.#blobs = blobs
     this.#account_id = account_id
     this.#max_bytes = max_bytes
   }
 
-  /** Returns the html with its last part, else null. */
+  /** Returns the html after its last part, otherwise null. */
   async take({ bytes, is_last, is_well_formed }: StringPart): Promise<string | LongHtml | null> {
     this.#length += bytes.length
     if (this.#length > this.#max_bytes) throw new TooLargeError(`html of more than ${this.#max_bytes} bytes`)
@@ -42,13 +42,14 @@ export class ArrivingHtml {
     if (!is_last) return null
 
     const html = await this.#end()
-    // A character that cannot be stored is returned alone: the check of the whole body finds it and names the field.
+    // In place of html that cannot be stored, only the character at fault: the check of the whole body finds it and names
+    // the field.
     const fault = this.#hasNul ? '\u0000' : is_well_formed ? null : '\ud800'
     this.#hasNul = false
     return fault ?? html
   }
 
-  /** Drops html that has not arrived whole. */
+  /** Discards html that has not arrived completely. */
   async stop(): Promise<void> {
     await this.#blob?.stop()
     this.#blob = null

@@ -4,27 +4,28 @@ import { SharedBudget } from '#lib/async/shared_budget.ts'
 const MEGABYTE = 1024 * 1024
 
 /**
- * Bytes of bodies that a process holds as a whole, from before the first is read until the request is answered: parsed,
- * they take several times as much. One account, whose bodies may arrive slowly, always leaves room for the longest body
- * of another. Bodies of a few KB have a budget of their own, so that they never wait for others.
+ * Limits of the bytes of bodies that a process holds in memory: in all, and per account. A body counts from before its first
+ * byte is read until the response is sent; parsed, it takes several times its length. One account, whose bodies may arrive
+ * slowly, always leaves room for the longest body of another. Bodies up to SHORT have a separate budget and never wait for
+ * longer ones.
  */
 const BUDGET = new SharedBudget(32 * MEGABYTE, 20 * MEGABYTE)
 const SHORT_BUDGET = new SharedBudget(32 * MEGABYTE, 20 * MEGABYTE)
 const SHORT = 64 * 1024
 
-/** A body is read as a whole up to this length: longer ones have files in them, or much html. */
+/** A body up to this length is read as a whole. Longer ones contain files or much html. */
 export const SMALL = MEGABYTE
 
-/** So long a request waits unread. */
+/** Longest time that a request waits before its body is read. */
 const PATIENCE_MS = 20_000
 
 /** There was no room for a body in time. */
 export class NoRoomError extends Error {}
 
-/** The request that a body belongs to, and who sends it. */
+/** The request that a body belongs to, and its caller. */
 export type BodyOwner = { req: EventEmitter; state: { caller: { account_id: string } } }
 
-/** Waits until there is room for so many bytes of a request. Returns what gives the room back, which may be called again. */
+/** Waits until there is room for that many bytes of a request. Returns a function that frees it; calling it twice is safe. */
 export async function holdBody({ req, state }: BodyOwner, bytes: number): Promise<() => void> {
   const budget = bytes > SHORT ? BUDGET : SHORT_BUDGET
   const release = budget.tryAcquire(state.caller.account_id, bytes)
@@ -42,12 +43,12 @@ export async function holdBody({ req, state }: BodyOwner, bytes: number): Promis
   }
 }
 
-/** Room that a body holds in the budget of all bodies until it is answered. */
+/** Room that a body holds in the budget of all bodies until the response is sent. */
 export type Held = { release: () => void }
 
 /**
- * Holds room for what is around the files: none while it is short, then SMALL bytes, and `most` only beyond these. A slow
- * upload of one file and a few pages of text would else keep others waiting for as long as it takes.
+ * Holds room for the JSON around the files: none up to SHORT bytes, then SMALL bytes, and `most` only beyond these. If it held
+ * `most` from the start, a slow upload of one file with a little text would make other requests wait until it ends.
  */
 export function holdAsItGrows(owner: BodyOwner, most: number, held: Held): (length: number) => Promise<void> {
   const releases: (() => void)[] = []

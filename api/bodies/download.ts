@@ -9,7 +9,7 @@ const PRIVATE = {
 
 type File = { filename: string; content_type: string; size: number }
 
-/** Answers a file as it is, and so that no browser opens it in our name: whatever it holds was written by strangers. */
+/** Responds with a file as it is. Its headers keep browsers from opening it on our origin, since strangers wrote its content. */
 export function sendFile(ctx: Context, { filename, content_type, size }: File, content: Readable): void {
   ctx.attachment(filename)
   ctx.set({
@@ -20,7 +20,7 @@ export function sendFile(ctx: Context, { filename, content_type, size }: File, c
   ctx.body = content
 }
 
-/** Answers a CSV file that is written while it is sent. */
+/** Responds with a CSV file that is written while it is sent. */
 export function sendExport(ctx: Context, filename: string, content: Readable): void {
   ctx.attachment(filename)
   ctx.set({ 'content-type': 'text/csv; charset=utf-8', ...PRIVATE })
@@ -28,8 +28,9 @@ export function sendExport(ctx: Context, filename: string, content: Readable): v
 }
 
 /**
- * Content of so many bytes as a stream whose first piece is there: of a store that is away the caller is still told by an
- * answer. It fails when there is less, for which the caller would wait.
+ * Returns content of `size` bytes as a stream, once its first piece has been read: if the store is not available, the caller
+ * still gets an error response. The stream fails if the content is not `size` bytes long, since the client waits for exactly
+ * these.
  */
 export async function beginReading(content: AsyncIterable<Buffer>, size: number): Promise<Readable> {
   const pieces = content[Symbol.asyncIterator]()

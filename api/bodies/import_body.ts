@@ -13,7 +13,7 @@ const MEGABYTE = 1024 * 1024
 /** Bytes of the fields beside the file. */
 const MAX_FIELDS = MEGABYTE
 
-/** As for attachments (upload.ts): bytes that all files take in memory while they pass through it, and those of one. */
+/** Memory of all files that are being received, and of one file, as for attachments (upload.ts). */
 const FILES_BUDGET = new SharedBudget(32 * MEGABYTE, 16 * MEGABYTE)
 const ONE_FILE = 2 * MEGABYTE
 
@@ -22,8 +22,8 @@ const JSON_FIELDS = new Set(['column_map', 'columnMap', 'segments', 'topics'])
 const BOOLEAN_FIELDS = new Set(['resubscribe', 'create_properties', 'createProperties'])
 
 /**
- * As `readBody`, for JSON of at most 10 MB or a form (multipart/form-data) with a file of IMPORT_MAX_MB, which is stored
- * while it arrives, as `ctx.state.file`.
+ * Like `readBody`, for JSON of at most 10 MB, or for a form (multipart/form-data) with a file of at most IMPORT_MAX_MB. The
+ * file is stored while it arrives, and becomes `ctx.state.file`.
  */
 export const readImportBody: Middleware = async (ctx, next) => {
   if (!ctx.is('multipart')) return readTemplateBody(ctx, next)
@@ -36,7 +36,7 @@ export const readImportBody: Middleware = async (ctx, next) => {
   try {
     await readForm(ctx, max_bytes)
   } catch (error) {
-    // A body that was not read cannot be skipped: the connection is of no more use.
+    // The rest of the body is still on the connection, so that it cannot be used for another request.
     ctx.set('connection', 'close')
     ctx.req.resume()
     throw error
@@ -65,11 +65,11 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
   const [file, another] = files
   if (!file) throw new ApiError('missing_required_field', 'Missing `file` field.')
   if (another) throw new ApiError('validation_error', 'The form must have only one file.')
-  ctx.state.body = { ...readFields(ctx.request.body as Record<string, unknown>), file: true } // which has been stored
+  ctx.state.body = { ...readFields(ctx.request.body as Record<string, unknown>), file: true } // the file itself is stored
   ctx.state.file = file.arrived as ImportFile
 }
 
-/** Stores what is written to it. `arrived` is there once it has finished. */
+/** Stores what is written to it. `arrived` is set once it has finished. */
 class ArrivingCsv extends Writable {
   arrived: ImportFile | undefined
   fault: unknown
@@ -98,7 +98,7 @@ class ArrivingCsv extends Writable {
     this.#blob.stop().then(() => done(error))
   }
 
-  /** The error of the store, which others may hide. */
+  /** Keeps the error of the store, since formidable may report another one in its place. */
   #failing(done: (error: Error) => void): (error: Error) => void {
     return error => {
       this.fault = error
@@ -107,7 +107,7 @@ class ArrivingCsv extends Writable {
   }
 }
 
-/** Codes of formidable's errors for what is too large (FormidableError.js). */
+/** Codes of formidable's errors for files and fields that are too large (FormidableError.js). */
 const TOO_LARGE = new Set([1009, 1016])
 const ABORTED = 1002
 
@@ -125,7 +125,7 @@ function tooLarge(ctx: Context, cause?: unknown): ApiError {
   return new ApiError('validation_error', message, { cause, headers: { connection: 'close' } })
 }
 
-/** Forms have only text: lists, maps and booleans are written as JSON. */
+/** Fields of a form are text: lists, maps and booleans are written as JSON. */
 function readFields(fields: Record<string, unknown>): Record<string, unknown> {
   const reason = findUnstorable(fields)
   if (reason) throw new ApiError('validation_error', `The body cannot be stored: ${reason}.`)

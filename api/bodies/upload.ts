@@ -10,15 +10,15 @@ import { ArrivingHtml, MAX_KEPT } from './arriving_html.ts'
 import { type Held, holdAsItGrows, holdBody, SMALL } from './budget.ts'
 import { MAX_BODY_BYTES, NOT_JSON, NOT_WHOLE, parseBody, readBytes, requireIdentity } from './read_body.ts'
 
-/** Of a whole batch with its files. */
+/** Limit of a whole batch with its files. */
 const MAX_UPLOAD_BYTES = 160 * 1024 * 1024
-/** A thousand files, and the html of a hundred emails. */
+/** Limit of strings that are extracted: 1,000 files, and the html of 100 emails. */
 const MAX_STRINGS = 1_100
 
 /**
- * Bytes of memory that the files of all uploads of a process may take while they pass through it, and about how many those
- * of one take; the others wait unread. One account, whose files may arrive slowly, leaves room for four uploads of others.
- * The JSON around the files is a body like others (budget.ts).
+ * Memory that the files of all uploads of a process may take while they are received and stored, in all and per account.
+ * ONE_UPLOAD is about what one of them takes; uploads beyond the budget wait unread. One account, whose files may arrive
+ * slowly, leaves room for four uploads of others. The JSON around the files counts as any other body (budget.ts).
  */
 const FILES_BUDGET = new SharedBudget(64 * 1024 * 1024, 48 * 1024 * 1024)
 const ONE_UPLOAD = 4 * 1024 * 1024
@@ -26,7 +26,7 @@ const ONE_UPLOAD = 4 * 1024 * 1024
 const HTML_PATH = ['*', 'html'] as const
 const PATHS = [['attachments', '*', 'content'], ['*', 'attachments', '*', 'content'], HTML_PATH] as const
 
-/** As `readBody`, for emails: the content of an attachment becomes an UploadedContent, or a WrongContent. */
+/** Like `readBody`, for emails: the content of an attachment becomes an UploadedContent, or a WrongContent. */
 export const readEmailBody: Middleware = async (ctx, next) => {
   requireIdentity(ctx.req)
   const length = Number(ctx.get('content-length') || Number.POSITIVE_INFINITY)
@@ -39,7 +39,7 @@ export const readEmailBody: Middleware = async (ctx, next) => {
   }
 }
 
-/** What was not read cannot be skipped: the connection is of no more use. */
+/** If a part of the body is still unread, the connection cannot be used for another request, and is closed. */
 function giveUp(ctx: Context): (error: unknown) => never {
   return error => {
     if (!ctx.req.readableEnded) ctx.set('connection', 'close')
@@ -47,7 +47,7 @@ function giveUp(ctx: Context): (error: unknown) => never {
   }
 }
 
-/** The route looks at each email of a batch, as one that cannot be stored may be the only one to be refused. */
+/** Skips batches: their route checks each email, since a permissive batch rejects only the emails that cannot be stored. */
 function findUnstorableEmail(body: unknown): string | null {
   return Array.isArray(body) ? null : findUnstorable(body)
 }
@@ -58,7 +58,7 @@ async function readSmall(ctx: Context): Promise<unknown> {
   return body
 }
 
-/** Stores the files of a long body, and html beyond MAX_KEPT, while they arrive; only the rest is kept and parsed. */
+/** Stores the files of a long body, and html beyond MAX_KEPT, while they arrive. Only the rest is kept in memory and parsed. */
 async function readLarge(ctx: Context, length: number, held: Held): Promise<unknown> {
   if (Number.isFinite(length) && length > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
   const gone = new AbortController()
@@ -71,7 +71,7 @@ async function readLarge(ctx: Context, length: number, held: Held): Promise<unkn
   }
 }
 
-/** `most`: bytes that are kept in memory at most. */
+/** @param most bytes that are kept in memory at most */
 async function extractBody(ctx: Context, most: number, held: Held): Promise<unknown> {
   const { account_id } = ctx.state.caller
   const files = new ArrivingFiles(ctx.blobs, account_id)
@@ -94,14 +94,14 @@ async function extractBody(ctx: Context, most: number, held: Held): Promise<unkn
   } catch (error) {
     await files.stop()
     await html.stop()
-    // What nobody reads any more must not stay in the way of the next request: Node itself skips a body only when
-    // nothing of it was read.
+    // Skip the rest of the body, so that it does not block the next request: Node does so itself only for bodies that
+    // nobody has begun to read.
     ctx.req.resume()
     throw toApiError(error)
   }
 }
 
-/** A request that is not read to its end is still to be answered: its socket must stay. */
+/** Reads at most MAX_UPLOAD_BYTES. If the reader stops early, the socket stays open for the response. */
 async function* bounded(request: IncomingMessage): AsyncIterable<Buffer> {
   let count = 0
   try {
@@ -111,7 +111,7 @@ async function* bounded(request: IncomingMessage): AsyncIterable<Buffer> {
       yield piece
     }
   } catch (error) {
-    // Told here, where it can be nothing but the client: a store that is away ends in the same errors.
+    // Translated here, where only the client can have failed: further up, a store that is not available causes the same errors.
     throw error instanceof ApiError ? error : notWhole(error)
   }
 }

@@ -14,7 +14,7 @@ export const INVALID_REQUEST = -32600
 export const METHOD_NOT_FOUND = -32601
 export const INVALID_PARAMS = -32602
 
-/** The other side is told of it as an error of the protocol. */
+/** The client gets this error as an error of the protocol. */
 export class ProtocolError extends Error {
   readonly code: number
 

@@ -6,7 +6,8 @@ const create = toolOf({
   name: 'save_template',
   operation: 'createTemplate',
   title: 'Save a template as a draft',
-  description: 'Creates a template, or with `id` changes one. Emails use the change only once a person publishes it.',
+  description:
+    'Creates a template, or changes the template of `id`. Emails use the change only once a person publishes it.',
   hints: { destructiveHint: false },
   more: { id: { type: 'string', description: 'Id or alias of the template to change.' } },
 })
@@ -76,8 +77,8 @@ export const otherTools: Tool[] = [
   toolOf({
     name: 'send_event',
     operation: 'sendEvent',
-    title: 'Send an event of a contact',
-    description: 'Tells of something that a contact did. It may start automations, which send email.',
+    title: 'Send an event for a contact',
+    description: 'Records something that a contact did. This may start automations, which send email.',
     hints: { destructiveHint: true },
   }),
 ]

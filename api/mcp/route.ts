@@ -7,12 +7,12 @@ import { respond } from './methods.ts'
 
 /**
  * The Model Context Protocol over Streamable HTTP (revision 2025-06-18), without sessions: each request is complete, and its
- * response is one JSON object. Callers have API keys, as those of the API do.
+ * response is one JSON object. Callers authenticate with API keys, as for the API.
  */
 export function mcpRouter(authenticate: Middleware): Router<State, Services> {
   const router = new Router<State, Services>()
   router.post('/mcp', requireOwnOrigin, authenticate, readTemplateBody, handle)
-  // A stream of messages from the server, which has none to send.
+  // GET would open a stream of messages from the server, which sends none.
   router.all('/mcp', ctx => {
     ctx.status = 405
     ctx.set('allow', 'POST')
@@ -21,7 +21,7 @@ export function mcpRouter(authenticate: Middleware): Router<State, Services> {
   return router
 }
 
-/** A page of another site must not use a server that only its visitor can reach (DNS rebinding). */
+/** Rejects pages of other sites, which could otherwise use a server that only their visitor can reach (DNS rebinding). */
 const requireOwnOrigin: Middleware = (ctx, next) => {
   const origin = ctx.get('origin')
   if (origin && origin !== new URL(ctx.config.BASE_URL).origin) {
@@ -37,7 +37,7 @@ async function handle(ctx: Context): Promise<void> {
     ctx.body = failure(null, new ProtocolError(INVALID_REQUEST, 'The body must be one message of JSON-RPC 2.0.'))
     return
   }
-  // Responses and notifications get none.
+  // Responses and notifications get no response.
   if (message.id === undefined || message.method === undefined) {
     ctx.status = 202
     ctx.body = ''

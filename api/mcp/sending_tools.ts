@@ -8,18 +8,18 @@ import { parse } from '#lib/json/parse.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
 import { type Tool, toolOf, type Values } from './tool.ts'
 
-/** Attachments are left out: an agent has no files, and addresses of files would have the server fetch what it is told to. */
+/** Without attachments: an agent has no files, and with URLs it could make the server fetch anything. */
 const EMAIL = 'from to subject html text cc bcc reply_to template_id variables tags topic_id'.split(' ')
 
 const KEY = {
   idempotency_key: {
     type: 'string',
     description:
-      'A send that is repeated with the same key happens once. Default: a key of the content and the day, so that the same email is sent once per day.',
+      'Sends with the same key happen only once. Default: a key of the content and the day, so that the same email is sent once per day.',
   },
 }
 
-/** A key of its own for what is repeated by mistake: agents call again what they are not sure of. */
+/** Adds a key made from the content and the day: agents repeat a call if they are not sure that it worked. */
 function withKey({ body, ...rest }: Request, values: Values): Request {
   const { idempotency_key, ...content } = body as Values
   const day = now().toISOString().slice(0, 10)
@@ -40,7 +40,7 @@ const send = toolOf({
   operation: 'sendEmail',
   title: 'Send an email',
   description:
-    'Sends an email now. Show it to the user first, by preview_email, unless the user has asked for exactly this email.',
+    'Sends an email now. Show it to the user first, with preview_email, unless the user has asked for exactly this email.',
   hints: sends,
   only: EMAIL,
   more: KEY,
@@ -52,7 +52,7 @@ const preview: Tool = {
   name: 'preview_email',
   title: 'Preview an email',
   description:
-    'Renders an email and checks its sender, recipients and quotas as a send would. Sends nothing. `dropped`: recipients that it would not be sent to.',
+    'Renders an email and checks its sender, recipients and quotas as a send would. Sends nothing. `dropped`: recipients that would not get it.',
   hints: { readOnlyHint: true },
   run: (ctx: Context, values: Values) => previewEmail(ctx, ctx.state.caller, parse(NewEmail, values)),
 }
@@ -65,7 +65,7 @@ export const sendingTools: Tool[] = [
     operation: 'sendEmail',
     title: 'Send an email later',
     hints: sends,
-    description: 'Sends an email at a time to come, at most 30 days ahead. It can be canceled until then.',
+    description: 'Sends an email at a later time, at most 30 days ahead. It can be canceled until then.',
     only: [...EMAIL, 'scheduled_at'],
     required: ['scheduled_at'],
     more: KEY,
@@ -99,7 +99,7 @@ export const sendingTools: Tool[] = [
     operation: 'getEmail',
     title: 'Get a sent email',
     description:
-      'Gets a sent email with its events, which say what became of it, and `queue`, which says why it waits.',
+      'Gets a sent email with its events, which say what happened to it, and `queue`, which says why it waits.',
     hints: { readOnlyHint: true },
   }),
   toolOf({

@@ -18,7 +18,7 @@ export type Tool = {
   hints: Hints
   access: Access
   input: JsonSchema
-  /** Its result has text from outside. */
+  /** True if its result contains text from strangers. */
   is_untrusted: boolean
   run(ctx: Context, values: Values): Promise<unknown>
 }
@@ -30,17 +30,17 @@ type Declared = {
   title: string
   description?: string
   hints: Hints
-  /** Members of the operation that the tool has; default: all. */
+  /** Parameters and members of the operation that the tool takes; default: all. */
   only?: string[]
   required?: string[]
   is_untrusted?: boolean
   /** Further members. */
   more?: Record<string, JsonSchema>
-  /** Makes the request of the values; default: by the names of the operation. */
+  /** Changes the request that was made from the values; default: leaves it as it is. */
   request?: (request: Request, values: Values, ctx: Context) => Request
 }
 
-/** A tool that does what one operation of the API does, with its schemas, checks and answer. */
+/** Makes a tool that calls one operation of the API, with its schemas, checks and response. */
 export function toolOf({ name, operation: id, title, hints, is_untrusted = false, ...declared }: Declared): Tool {
   const one = findOperation(id)
   const { request = same, description = one.description ?? `${one.summary}.` } = declared
@@ -84,7 +84,7 @@ function propertiesOf(schema: JsonSchema | undefined): Properties {
   return (schema?.properties ?? {}) as Properties
 }
 
-/** The schema of all that a tool takes, in one object. */
+/** Returns one schema of an object with everything that a tool takes. */
 function inputOf(
   { params = {}, query, body }: Operation,
   { only, required, more = {} }: Partial<Declared>,
@@ -107,7 +107,7 @@ function inputOf(
   }
 }
 
-/** A body with a name is a reference to its definition, or that or null. */
+/** Resolves the schema of a named body: a reference to its definition, or `anyOf` such a reference and null. */
 function resolve(schema: JsonSchema): JsonSchema {
   const { $defs = {}, $ref, anyOf } = schema as { $defs?: Properties; $ref?: string; anyOf?: JsonSchema[] }
   const ref = $ref ?? (anyOf?.[0]?.$ref as string | undefined)

@@ -1,10 +1,10 @@
 import type { Middleware } from '#api/context.ts'
 import { encodeJson } from '#lib/json/write_json.ts'
 
-/** Characters of text in an answer, from which on it is written piece by piece. */
+/** A response with at least this many characters of text is written piece by piece. */
 const LONG = 256 * 1024
 
-/** Writes long answers in turns with other requests. Koa would write them at once, for 60 ms when they have 10 MB. */
+/** Writes long responses in turns with other requests. Koa would write them at once, and block 60 ms for 10 MB. */
 export const answerJson: Middleware = async (ctx, next) => {
   await next()
   const { body } = ctx
@@ -16,7 +16,7 @@ function isJson(body: unknown): body is object {
   return Array.isArray(body) || Object.getPrototypeOf(body) === Object.prototype
 }
 
-/** Characters of the strings within, counted no further than to `enough`. */
+/** Counts the characters of all strings in a value. Stops once it reaches `enough`. */
 function weigh(value: unknown, enough: number): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0

@@ -9,8 +9,8 @@ import { callerOfSession, readSession, requireMayChange, requireOwnPage } from '
 type FindCaller = (key: string) => Promise<Caller | null>
 
 /**
- * User-Agent, then the key: present, valid (contract 1, order of checks). Its scope is the route's to check. Without a key,
- * the session of a member who is signed in takes its place; a key wins over a session.
+ * Checks that there is a User-Agent, and then a valid key (contract 1, order of checks). The route checks the scope of the
+ * key. Without a key, the session of a member who is signed in takes its place; a key wins over a session.
  */
 export function authenticate(findCaller: FindCaller, findSession: FindSession): Middleware {
   return async (ctx, next) => {
@@ -35,14 +35,14 @@ export function authenticate(findCaller: FindCaller, findSession: FindSession): 
 
 function bearerKey(authorization: string[]): string {
   const [value, another] = authorization
-  // A variable that is not set leaves the scheme alone.
+  // `Bearer` without a key is what a script sends if its variable is not set.
   if (!value || /^\s*(?:bearer\s*)?$/i.test(value))
     throw new ApiError('missing_api_key', 'Missing API key in the `Authorization` header.')
   const [, key] = /^bearer +(\S+)$/i.exec(value.trim()) ?? []
   return another === undefined && key ? key : ''
 }
 
-/** For paths outside the API: who has a valid key is told where it is, which is the first mistake of many clients. */
+/** Responds to unknown paths outside /api. Callers with a valid key learn the right path: many clients omit /api at first. */
 export function hintAtPrefix(findCaller: FindCaller): Middleware {
   return async ctx => {
     const [, key = ''] = /^bearer +(\S+)$/i.exec(ctx.get('authorization').trim()) ?? []
@@ -53,7 +53,7 @@ export function hintAtPrefix(findCaller: FindCaller): Middleware {
   }
 }
 
-/** Any action but sending. */
+/** Access to all operations except those that send: needs a key with full access. */
 export const fullAccess: Middleware = (ctx, next) => {
   if (ctx.state.caller.permission !== 'full_access') {
     throw new ApiError('restricted_api_key', 'This API key may only send emails.')
@@ -61,10 +61,10 @@ export const fullAccess: Middleware = (ctx, next) => {
   return next()
 }
 
-/** Sending: every key may. */
+/** Access to operations that send: every key has it. */
 export const sendingAccess: Middleware = (_ctx, next) => next()
 
-/** Managing keys and members: no key may, whatever its permission. */
+/** Access to operations that manage keys and members: no key has it, whatever its permission. */
 export const dashboardOnly: Middleware = (ctx, next) => {
   if (ctx.state.caller.role === null) {
     throw new ApiError('dashboard_only', 'API keys and members are managed in the dashboard only.')

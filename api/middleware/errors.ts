@@ -6,13 +6,13 @@ import { ApiError } from '#lib/errors.ts'
 import { BlobStoreError } from '#lib/files/blob_store.ts'
 import { NoAnswerError, NotConnectedError, sqlState } from '#sql/pool.ts'
 
-/** Answers every error with the envelope of the contract; what is not meant for callers is logged, not told. */
+/** Responds to every error with the envelope of the contract. Details that are not for callers go to the log only. */
 export const answerErrors: Middleware = async (ctx, next) => {
   try {
     await next()
   } catch (error) {
     const answer = error instanceof ApiError ? error : unexpected(error, ctx)
-    // Contacts are busy by what callers do: nothing is at fault, and nobody has to look.
+    // Contacts are busy because of other requests: this is no fault that an operator has to see.
     if (answer.statusCode >= 500 && answer.name !== 'contacts_busy') {
       ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
     }
@@ -22,9 +22,9 @@ export const answerErrors: Middleware = async (ctx, next) => {
   }
 }
 
-/** Too much to do, or a server behind us away for the moment: to be retried (contract 2, overload). */
+/** Errors of overload, or of a server behind us that is not available at the moment. Callers retry (contract 2, overload). */
 const PASSING = [NotConnectedError, NoAnswerError, BlobStoreError, NoRoomError]
-// Lost connections, a standby in place of the primary, conflicts, what is exhausted, locks, shutdowns, the disk.
+// Lost connections, a standby in place of the primary, conflicts, exhausted resources, locks, shutdowns, disk errors.
 const PASSING_STATES = /^(08|25006|40|53|55P03|57|58)/
 
 /** Tells whether a request that failed with this error may succeed in a moment. */
@@ -40,7 +40,7 @@ function unexpected(error: unknown, ctx: Context): ApiError {
 }
 
 /**
- * Answers what Node refuses before there is a request: malformed HTTP (400), a client that is too slow (408), headers
+ * Responds to what Node rejects before there is a request: malformed HTTP (400), a client that is too slow (408), headers
  * that are too large (431).
  */
 export function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
@@ -64,7 +64,7 @@ const messages: Record<number, string> = {
   431: 'The headers of the request are too large.',
 }
 
-/** Every value of a header: Node itself keeps only the first of some, and joins others. */
+/** Returns every value of a header. `request.headers` has only the first value of some headers, and joins those of others. */
 export function headerValues(request: IncomingMessage, name: string): string[] {
   return request.headersDistinct[name] ?? []
 }

@@ -4,10 +4,10 @@ import { ApiError } from '#lib/errors.ts'
 import { fingerprint } from '#lib/json/canonical_json.ts'
 import { headerValues } from './errors.ts'
 
-/** Printable ASCII: anything else is read differently by every proxy on the way. */
+/** Printable ASCII: proxies on the way read other characters differently. */
 const KEY = /^[\x20-\x7e]{1,255}$/
 
-/** The request's Idempotency-Key with the meaning of its body, or null without one (contract 1.3). */
+/** Returns the Idempotency-Key of a request with a fingerprint of its body, or null without a key (contract 1.3). */
 export async function readRequestKey(ctx: Context, route: string): Promise<RequestKey | null> {
   const [key, another] = headerValues(ctx.req, 'idempotency-key')
   if (key === undefined) return null

@@ -12,31 +12,31 @@ import { splitOnRefusal } from '#sql/retry.ts'
 
 const INTERVAL_MS = 250
 
-/** Of one statement. */
+/** Most rows of one statement. */
 const MAX_ITEMS = 500
 const MAX_WEIGHT = 1 << 20
 
-/** Characters of rows that wait, while Postgres is away or slow. */
+/** Most characters of rows that wait while Postgres is not available or slow. */
 const MAX_WAITING = 16 << 20
 
-/** Besides what `weigh` counts. */
+/** Characters that a row counts besides its texts. */
 const ROW_WEIGHT = 300
 
-/** Of a path and of a User-Agent: they stand in an index. */
+/** Most characters of a path and of a User-Agent, which are both indexed. */
 const MAX_TEXT = 500
 
-/** A request with what it was answered, neither copied nor read yet. */
+/** A request with its response; the bodies are neither copied nor encoded yet. */
 type Exchange = Omit<NewLog, 'request_body' | 'response_body'> & { request_body: unknown; response_body: unknown }
 
 export type RequestLog = {
   add(exchange: Exchange): void
-  /** Stores what is not stored yet; what is added later is lost. */
+  /** Stores the rows that still wait. Exchanges that are added later are lost. */
   stop(): Promise<void>
 }
 
 /**
- * Stores requests in batches, off their way: nobody waits for it, nobody fails with it, and a body is only looked at when
- * its answer has been written. Null when no request is logged.
+ * Stores requests in batches, in the background: no request waits for it or fails because of it, and the bodies are
+ * encoded only after the response has been written. Returns null if the log of requests is off.
  */
 export function createRequestLog({ config, log, pool }: Foundation): RequestLog | null {
   if (config.LOG_RETENTION_DAYS === 0) return null
@@ -54,7 +54,7 @@ export function createRequestLog({ config, log, pool }: Foundation): RequestLog 
 
   return {
     add(exchange) {
-      // Koa writes the answer before the next turn of the event loop.
+      // Koa writes the response before the next turn of the event loop.
       if (answered.push(exchange) === 1) setImmediate(takeAnswered)
     },
     async stop() {
@@ -64,7 +64,7 @@ export function createRequestLog({ config, log, pool }: Foundation): RequestLog 
   }
 }
 
-/** One batch at a time; a row that Postgres refuses is left out. */
+/** Writes one batch at a time. A row that Postgres refuses is left out. */
 function createRows(pool: Pool, log: Log): WriteBehind<NewLog> {
   const onDropped = (count: number, err?: unknown) =>
     log.error({ count, err }, 'requests are missing in the log of requests')
@@ -97,7 +97,7 @@ function toText(text: string): string {
   return hideApiKeys(text).slice(0, MAX_TEXT)
 }
 
-/** Neither bytes nor a stream of them. */
+/** True if a body is JSON, and neither bytes nor a stream. */
 function isData(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
   return Array.isArray(body) || body instanceof ApiError || Object.getPrototypeOf(body) === Object.prototype
@@ -109,7 +109,7 @@ function weigh(row: NewLog): number {
   return ROW_WEIGHT + endpoint.length + user_agent.length + bodies
 }
 
-/** Without a valid key a request belongs to no account, and is not logged. */
+/** Logs requests with a valid key. Without one, a request belongs to no account. */
 export function logRequests(requestLog: RequestLog): Middleware {
   return async (ctx, next) => {
     const created_at = now().toISOString()
@@ -128,7 +128,7 @@ export function logRequests(requestLog: RequestLog): Middleware {
   }
 }
 
-/** Pages for people are no part of the API, and reading the log does not make it longer. */
+/** True for requests to the API, except those that read the log. */
 function isLogged({ method, path }: Context): boolean {
   if (!/^\/(?:api|mcp)(?:\/|$)/i.test(path)) return false
   return (method !== 'GET' && method !== 'HEAD') || !/^\/api\/logs(?:\/|$)/i.test(path)

@@ -3,14 +3,14 @@ import type { Context, CountSend, Middleware } from '#api/context.ts'
 import { createCountAddress, tooManySends, WINDOW_S } from '#flows/accounts/count_sends.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 
-/** Null when sends are not limited. */
+/** Returns null if sends are not limited. */
 export function createCountSend(foundation: Foundation): CountSend | null {
   const countAddress = createCountAddress(foundation)
   if (!countAddress) return null
   return ctx => countAddress(clientAddress(ctx))
 }
 
-/** For routes that send: after the key's scope, before anything of the request is looked at (contract 1.3). */
+/** Limits routes that send: after the check of the key's scope, and before any other check of the request (contract 1.3). */
 export const limitSends: Middleware = (ctx, next) => (ctx.countSend ? limit(ctx, ctx.countSend, next) : next())
 
 async function limit(ctx: Context, countSend: CountSend, next: () => Promise<unknown>): Promise<void> {

@@ -9,34 +9,34 @@ const DAY_MS = 86_400_000
 const COOKIE_DAYS = 90
 const SAFE = /^(?:GET|HEAD|OPTIONS)$/
 
-/** Browsers take a `__Host-` cookie only over https, and from no other host. */
+/** Browsers accept a `__Host-` cookie only over https, and only from this host itself. */
 function cookieName(ctx: Context): string {
   return isSecure(ctx) ? '__Host-mailbrook' : 'mailbrook'
 }
 
-/** By BASE_URL, and not by the request: behind a proxy that ends TLS each request comes by http. */
+/** Looks at BASE_URL and not at the request: behind a proxy that ends TLS, each request arrives over http. */
 function isSecure(ctx: Context): boolean {
   return ctx.config.BASE_URL.startsWith('https:')
 }
 
-/** Reads who is signed in; null without a valid session. */
+/** Returns the session of the request, or null without a valid one. */
 export async function readSession(ctx: Context, findSession: FindSession): Promise<Session | null> {
   const token = ctx.cookies.get(cookieName(ctx))
   return token ? findSession(token) : null
 }
 
-/** Keeps the token of a session in the browser; null forgets it. */
+/** Stores the token of a session in the browser; null deletes it. */
 export function setSessionCookie(ctx: Context, token: string | null): void {
   const secure = isSecure(ctx)
-  // Koa would refuse a Secure cookie on a request that a proxy has sent by http.
+  // Koa itself would refuse a Secure cookie if a proxy passes the request on over http.
   if (secure) ctx.cookies.secure = true
   const age = token === null ? 0 : COOKIE_DAYS * DAY_MS
   ctx.cookies.set(cookieName(ctx), token, { httpOnly: true, sameSite: 'lax', path: '/', secure, maxAge: age })
 }
 
 /**
- * A page of another site must not act by the session of its visitor (OWASP, cross-site request forgery). Browsers tell
- * where a request comes from; some leave Sec-Fetch-Site out on plain http, and send Origin all the same.
+ * Rejects pages of other sites, which must not use the session of their visitor (OWASP, cross-site request forgery).
+ * Browsers send the origin of a request; some omit Sec-Fetch-Site over plain http, but still send Origin.
  */
 export function requireOwnPage(ctx: Context): void {
   if (SAFE.test(ctx.method)) return
@@ -46,13 +46,13 @@ export function requireOwnPage(ctx: Context): void {
   throw new ApiError('validation_error', 'Requests from pages of other sites are not accepted.', { statusCode: 403 })
 }
 
-/** View-only members read and change nothing, whatever the path (spec, authentication 5). */
+/** Rejects changes by view-only members, whatever the path (spec, authentication 5). */
 export function requireMayChange(ctx: Context, role: Role): void {
   if (SAFE.test(ctx.method) || may(role, 'change')) return
   throw new ApiError('view_only_member', 'View-only members cannot make changes.')
 }
 
-/** A member may do in the API what a key of full access may. */
+/** Makes a member a caller of the API, with the permissions of a key with full access. */
 export function callerOfSession({ account_id, member_id, email, role }: Session): Caller {
   const key = { permission: 'full_access', domain_id: null, default_domain_id: null } as const
   return { ...key, account_id, id: member_id, name: email, role, usable: true, expires_in_ms: null }

@@ -5,12 +5,12 @@ import { simplify } from './simplify.ts'
 const SCHEMAS = '#/components/schemas/'
 const RESPONSES = '#/components/responses/'
 
-/** Parts that a document has once, and refers to. */
+/** Schemas and responses that a document contains once and refers to. */
 export class Components {
   readonly #schemas = new Map<string, JsonSchema>()
   readonly #responses = new Map<string, JsonSchema>()
 
-  /** Takes the named schemas that a schema refers to; returns it with references to them here. */
+  /** Adds the named schemas that a schema refers to. Returns the schema with references to them. */
   add(schema: NamedSchemas): JsonSchema {
     const { $defs = {}, ...json } = moveReferences(simplify(schema))
     for (const [name, named] of Object.entries($defs)) {
@@ -21,13 +21,13 @@ export class Components {
     return json
   }
 
-  /** Takes a response; returns a reference to it. */
+  /** Adds a response. Returns a reference to it. */
   addResponse(name: string, response: JsonSchema): JsonSchema {
     this.#responses.set(name, response)
     return { $ref: RESPONSES + name }
   }
 
-  /** All of them, in the order of their names. */
+  /** All schemas and responses, sorted by name. */
   get all(): { schemas: JsonSchema; responses: JsonSchema } {
     return { schemas: sorted(this.#schemas), responses: sorted(this.#responses) }
   }

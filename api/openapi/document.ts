@@ -13,7 +13,8 @@ type Document = Record<string, unknown> & { paths: Record<string, Record<string,
 
 const HEADERS: Record<Header, JsonSchema> = {
   'Idempotency-Key': {
-    description: 'A request that is repeated with the same key and body within 24 hours gets the first response again.',
+    description:
+      'If the request is repeated with the same key and body within 24 hours, it gets the first response again.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   },
   'X-Batch-Validation': {
@@ -22,7 +23,7 @@ const HEADERS: Record<Header, JsonSchema> = {
   },
 }
 
-/** Describes the API (OpenAPI 3.1) by the schemas that check requests and, in tests, answers. */
+/** Describes the API (OpenAPI 3.1) with the schemas that check requests and, in tests, responses. */
 export function createDocument(resources: Resource[], base_url: string): Document {
   const paths: Document['paths'] = {}
   const components = new Components()
@@ -62,7 +63,7 @@ const ErrorAnswer = z
   })
   .meta({ id: 'Error' })
 
-/** `n`: which of its paths it is; all but the first are aliases, since ids of operations are unique. */
+/** @param n index of the path among those of the operation; aliases (from 1 on) get another id, since ids are unique */
 function describe(components: Components, one: Operation, tag: string, n: number): JsonSchema {
   const { id, summary, description, body } = one
   return {

@@ -6,7 +6,7 @@ import { errorsOf } from './errors.ts'
 import { type Examples, examplesOf } from './examples.ts'
 import { answerSchema, type JsonSchema } from './json_schema.ts'
 
-/** Describes what an operation responds with, by status. */
+/** Describes the responses of an operation, by status. */
 export function responsesOf(components: Components, one: Operation): JsonSchema {
   const { answers: examples = {} } = examplesOf(one.id)
   const answers = Object.entries(one.answers).map(([status, answer]) => [
@@ -20,7 +20,7 @@ export function responsesOf(components: Components, one: Operation): JsonSchema 
   return Object.fromEntries([...answers, ...errors].filter(([, response]) => response !== null))
 }
 
-/** Published schemas let members come that they do not name, so that a client survives a later version. */
+/** Returns the schema of a response without its strictness, so that clients accept fields that later versions add. */
 export function publishedAnswer(components: Components, schema: z.ZodType): JsonSchema {
   const text = JSON.stringify(answerSchema(schema), (key, value) =>
     key === 'additionalProperties' && !value ? undefined : value,
@@ -28,7 +28,7 @@ export function publishedAnswer(components: Components, schema: z.ZodType): Json
   return components.add(JSON.parse(text))
 }
 
-/** A body of JSON with the examples of it. */
+/** Describes a body of JSON with its examples. */
 export function jsonOf(schema: JsonSchema, examples: Examples | undefined): JsonSchema {
   return { 'application/json': { schema, ...(examples ? { examples } : {}) } }
 }
@@ -51,7 +51,7 @@ function bytesOf({ content_type }: Bytes): JsonSchema {
   return { [content_type]: { schema: { type: 'string', format: 'binary' } } }
 }
 
-/** Many operations share a response with the same errors, but for one that has examples. */
+/** Describes the errors of one status. Operations with the same errors share a response, unless it has examples. */
 function describeErrors(
   components: Components,
   status: string,

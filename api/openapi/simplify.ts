@@ -2,17 +2,17 @@ import type { JsonSchema } from './json_schema.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
 
-/** Says the same as a schema in fewer words: for readers, and for generators of types. */
+/** Shortens a schema without changing its meaning, for readers and for generators of types. */
 export function simplify<Schema extends JsonSchema>(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema), (_, value) => (isObject(value) ? simplifyOne(value) : value))
 }
 
-/** Members are simple already: `JSON.parse` comes to them first. */
+/** Simplifies one level: `JSON.parse` calls it for the members first. */
 function simplifyOne(json: JsonSchema): JsonSchema {
   const { propertyNames, minimum, maximum, pattern, required, properties, ...rest } = json
   return withNull({
     ...rest,
-    // Names of members are strings anyway, and numbers of JSON are no greater.
+    // Names of members are always strings, and MAX is no real limit.
     ...(isObject(propertyNames) && Object.keys(propertyNames).join() !== 'type' ? { propertyNames } : {}),
     ...(minimum === undefined || minimum === -MAX ? {} : { minimum }),
     ...(maximum === undefined || maximum === MAX ? {} : { maximum }),
@@ -20,12 +20,12 @@ function simplifyOne(json: JsonSchema): JsonSchema {
     ...((isObject(properties) && Object.keys(properties).length === 0) || properties === undefined
       ? {}
       : { properties }),
-    // A format says it already.
+    // The format says the same.
     ...(pattern === undefined || typeof json.format === 'string' ? {} : { pattern }),
   })
 }
 
-/** `anyOf` a type and null is that type or null. */
+/** Writes `anyOf` a type and null as `type: [TYPE, 'null']`. */
 function withNull(json: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = json
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return json

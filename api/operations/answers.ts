@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-/** An answer that is no JSON. */
+/** A response that is not JSON. */
 export type Bytes = { content_type: string; description: string }
 
 export function bytes(content_type: string, description: string): Bytes {
   return { content_type, description }
 }
 
-/** A page of a list, named after its items: `ListOfEmails` has `Email`s or `ListedEmail`s. */
+/** Returns the schema of a page of a list. It is named after its items: `ListOfEmails` contains `Email`s or `ListedEmail`s. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   const name = item.meta()?.id?.replace(/^Listed/, '')
   if (!name) throw new Error('the items of a list have no name')
@@ -20,12 +20,12 @@ export function listOf<Item extends z.ZodType>(item: Item) {
     .meta({ id: `ListOf${plural(name)}` })
 }
 
-/** A record by its id only. */
+/** A record with nothing but its id. */
 export function refTo<Name extends string>(object: Name) {
   return z.object({ object: z.literal(object), id: z.string() })
 }
 
-/** The answer to a change. */
+/** The response to a change. */
 export function changed<Name extends string>(object: Name) {
   return refTo(object).meta({ id: `Changed${pascalCase(object)}` })
 }
@@ -36,7 +36,7 @@ export function deleted<Name extends string>(object: Name) {
     .meta({ id: `Deleted${pascalCase(object)}` })
 }
 
-/** The answer to a send. */
+/** The response to a send. */
 export const SentEmail = z.object({ id: z.string() }).meta({ id: 'SentEmail' })
 
 function plural(name: string): string {

@@ -4,7 +4,7 @@ import { readBody, readContactsBody, readTemplateBody } from '#api/bodies/read_b
 import { readEmailBody } from '#api/bodies/upload.ts'
 import type { Middleware } from '#api/context.ts'
 
-/** The JSON body of a request, how it is read, and how long it may be, in words. `form`: fields of a form that may take its place. */
+/** The JSON body of a request, how it is read, and its limit in words. `form`: the fields of a form that may replace it. */
 export type Body<Content> = { schema: z.ZodType<Content>; form?: z.ZodType; read: Middleware; limit: string }
 
 /** A body of at most 1 MB. */

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from '#api/context.ts'
 import type { Operation } from '#api/operations/operation.ts'
 
-/** Values of a request, as its path, its query string, its JSON body and its headers would have them. */
+/** Values of a request, as they would be in its path, query string, JSON body and headers. */
 export type Request = {
   params?: Record<string, string>
   query?: Record<string, string>
@@ -10,9 +10,9 @@ export type Request = {
 }
 
 /**
- * Does what a request to an operation would do, for the caller of `ctx`: the same access, limits, checks and answer.
+ * Runs an operation for the caller of `ctx`, as a request would: with the same access, limits, checks and response.
  *
- * @throws {ApiError} as the operation
+ * @throws {ApiError} the errors of the operation
  */
 export async function callOperation(ctx: Context, one: Operation, request: Request): Promise<unknown> {
   const { params = {}, query = {}, body, idempotency_key } = request
@@ -25,7 +25,7 @@ export async function callOperation(ctx: Context, one: Operation, request: Reque
   }
   const inner = Object.create(ctx) as Context
   for (const [name, value] of Object.entries(own)) Object.defineProperty(inner, name, { value, writable: true })
-  // The body is read already.
+  // The body has already been read.
   await runAll(
     inner,
     one.handlers.filter(handler => handler !== one.body?.read),

@@ -15,16 +15,16 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** Which API keys may call an operation: those with full access, all of them, or none. */
 export type Access = 'full' | 'sending' | 'dashboard'
 
-/** An error that an operation can answer. */
+/** An error that an operation can respond with. */
 export type PossibleError = { name: ErrorName; status: number }
 
-/** Another record has the name, key or alias that a request gives. */
+/** The name, key or alias in a request is that of another record. */
 export const TAKEN = { name: 'validation_error', status: 409 } as const satisfies PossibleError
 
 /** A request header that an operation reads, besides those of every request. */
 export type Header = 'Idempotency-Key' | 'X-Batch-Validation'
 
-/** Bodies of answers by their status. */
+/** Bodies of responses by status. */
 type Answers<Answer> = Record<number, z.ZodType<Answer> | Bytes>
 
 type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
@@ -35,11 +35,11 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   access: Access
   summary: string
   description?: string
-  /** Counts as a send for the limit of sends per minute. */
+  /** True if it counts for the limit of sends per minute. */
   isSend?: boolean
-  /** False: what it changes is not told in the audit log. Reading and sending never are. */
+  /** False if its changes are not written to the audit log. Reads and sends never are. */
   isAudited?: boolean
-  /** An id of the wrong shape names nothing: 404. */
+  /** Parameters of the path. An id of the wrong form gets 404. */
   params?: Params
   query?: z.ZodType<Query>
   headers?: Header[]
@@ -47,13 +47,13 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   answers: Answers<Answer>
   /** Sent in place of the JSON, if the query asks for it. */
   file?: Bytes
-  /** Errors besides those that follow from the rest (api/openapi/errors.ts), with a status where it is not the usual one of the name. */
+  /** Further errors besides those of api/openapi/errors.ts; with a status, if it is not the usual one of the name. */
   errors?: readonly (ErrorName | PossibleError)[]
 }
 
 /**
- * The part of a request that a handler gets. `query` and `body` throw 422 where they do not fit their schema: a handler finds
- * what the path names before it calls them (contract 1, order of checks).
+ * The part of a request that a handler gets. `query()` and `body()` throw 422 if the request does not fit the schema. A handler
+ * first finds the records that the path names, and then calls them (contract 1, order of checks).
  */
 export type Given<Params extends Record<string, Param>, Query, Body> = {
   account_id: string
@@ -62,7 +62,7 @@ export type Given<Params extends Record<string, Param>, Query, Body> = {
   body(): Body
 }
 
-/** A route of the API with all that its documentation and its tests need to know. */
+/** A route of the API with everything that its documentation and its tests need. */
 export type Operation = Omit<Declared<Record<string, Param>, unknown, unknown, unknown>, 'errors'> & {
   method: Method
   path: string
@@ -78,7 +78,7 @@ type Handler<Params extends Record<string, Param>, Query, Body, Answer> = (
 ) => Promise<Answer>
 
 /**
- * Declares a route. The handler returns the body of the answer, and sets `ctx.status` where there are several.
+ * Declares a route. The handler returns the body of the response, and sets `ctx.status` if there are several.
  *
  * @param route method and path under /api, with the names of its parameters: `GET /emails/:id`
  */

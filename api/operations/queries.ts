@@ -10,7 +10,7 @@ const MAX_LIMIT = 100
 const DEFAULT_LIMIT = 20
 const CEILING = 1_000
 
-/** Checks a query string. Parameters that the schema does not know are ignored. @throws {ApiError} `validation_error` */
+/** Checks a query string. Ignores parameters that the schema does not have. @throws {ApiError} `validation_error` */
 export function readQuery<Query>(schema: z.ZodType<Query>, query: ParsedUrlQuery): Query {
   const shape = schema instanceof z.ZodPipe ? schema.in : schema
   for (const name of shape instanceof z.ZodObject ? Object.keys(shape.shape) : []) {
@@ -21,12 +21,12 @@ export function readQuery<Query>(schema: z.ZodType<Query>, query: ParsedUrlQuery
 
 type Shape = z.ZodRawShape
 
-/** Query of a list that always comes in pages of 20 (contract 1.1, class P). */
+/** Query of a list that has pages of 20 by default (contract 1.1, class P). */
 export function pagedQuery<Filters extends Shape>(filters: Filters, shape: IdShape = uuid) {
   return listQuery(filters, DEFAULT_LIMIT, shape)
 }
 
-/** Query of a list that without `limit` comes whole, up to 1,000 (contract 1.1, class O). */
+/** Query of a list that without `limit` returns all items, up to 1,000 (contract 1.1, class O). */
 export function wholeQuery<Filters extends Shape>(filters: Filters, shape: IdShape = uuid) {
   return listQuery(filters, CEILING, shape)
 }

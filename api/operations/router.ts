@@ -9,13 +9,13 @@ export function routerOf(operations: Operation[]): Router<State, Services> {
   return router
 }
 
-/** Lists the operations with each of their paths, in the order in which paths are tried. */
+/** Returns an operation for each path, in the order in which paths are matched. */
 export function routesOf(operations: Operation[]): Operation[] {
   const routes = operations.flatMap(one => [one.path, ...(one.aliases ?? [])].map(path => ({ ...one, path })))
   return routes.sort(byPath)
 }
 
-/** A fixed part comes before a parameter in its place: `/domains/claim` is no id of a domain. */
+/** Sorts fixed parts before parameters, so that `/domains/claim` is not matched by `/domains/:id`. */
 function byPath(a: { path: string }, b: { path: string }): number {
   const [first, second] = [a, b].map(({ path }) => path.replaceAll(/:\w+/g, '\uffff')) as [string, string]
   return first < second ? -1 : Number(first > second)

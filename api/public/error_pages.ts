@@ -4,7 +4,7 @@ import { ApiError } from '#lib/errors.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
 import { languageOf, showPage } from './page.ts'
 
-/** The same bytes for every token that is none, and whatever else is not found: nobody learns whether it ever was one. */
+/** Shows the same page for invalid tokens and for records that no longer exist, so that nobody learns which it is. */
 export function showBadLink(ctx: Context): void {
   const language = languageOf(ctx)
   const { bad_link, bad_link_help } = language.words
@@ -12,8 +12,8 @@ export function showBadLink(ctx: Context): void {
 }
 
 /**
- * Never a 200 for what was not done: the client is to try again. `prefix` is what is logged of the path: who has the token
- * can use it.
+ * Shows that a request failed. The status is never 200, so that clients try again. Only `prefix` of the path is logged, since
+ * anybody who has the token could use it.
  */
 export function showError(ctx: Context, error: unknown, prefix: string): void {
   const language = languageOf(ctx)

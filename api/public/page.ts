@@ -9,19 +9,19 @@ export type Language = { tag: string; words: Words }
 
 const COLOR = '#1f4fa3'
 
-/** The best language for a request by its Accept-Language. */
+/** Returns the best language for the Accept-Language of a request. */
 export function languageOf(ctx: Context): Language {
   const [first = ''] = Object.keys(LANGUAGES)
   const tag = ctx.acceptsLanguages(...Object.keys(LANGUAGES)) || first
   return { tag, words: LANGUAGES[tag] as Words }
 }
 
-/** Fills in a text of a language as HTML; the values are text. */
+/** Fills in the placeholders of a text and returns HTML. The values are plain text. */
 export function fill(text: string, values: Record<string, string>): string {
   return escapeHtml(text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole))
 }
 
-/** 44 px: WCAG 2.2, 2.5.5. Sizes in rem grow with the reader's own text size. */
+/** 44 px: WCAG 2.2, criterion 2.5.5. Sizes in rem grow with the reader's own text size. */
 function styleOf(color: string): string {
   return `*{box-sizing:border-box}
 body{margin:0;padding:1.5rem 1rem;background:#f4f4f5;color:#1c1c1f;font:1rem/1.5 system-ui,sans-serif}
@@ -45,7 +45,7 @@ button.second{background:#fff;color:${color}}
 
 type PageParts = { title: string; body: string; color?: string | null; logo_url?: string | null }
 
-/** Responds with a page that runs no script, tells nobody where its reader came from and is kept by nobody. */
+/** Responds with a page that runs no scripts, sends no referrer and is not cached. */
 export function showPage(ctx: Context, language: Language, status: number, parts: PageParts): void {
   const style = styleOf(readableColor(parts.color ?? COLOR))
   const hash = createHash('sha256').update(style).digest('base64')

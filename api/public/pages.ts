@@ -19,7 +19,7 @@ type PublicPages = {
   close(): Promise<void>
 }
 
-/** Pages for recipients of mail, without a key. */
+/** Creates the pages for recipients of mail, which need no key. */
 export function createPublicPages(foundation: Foundation, readiness: { isStopping: boolean }): PublicPages {
   const { BASE_URL } = foundation.config
   const readTokenKeys = createReadTokenKeys(foundation)
@@ -33,7 +33,7 @@ export function createPublicPages(foundation: Foundation, readiness: { isStoppin
       pollPages(readTokenKeys),
     ],
     async close() {
-      // Those of the last answers are added in the next turn of the event loop.
+      // The hits of the last responses are added in the next turn of the event loop.
       await new Promise(resolve => setImmediate(resolve))
       await hits.stop()
     },

@@ -9,7 +9,7 @@ function senderOf({ brand_name, domain }: AskedPoll): string {
   return brand_name ?? domain
 }
 
-/** The HTML of the page on which a recipient answers. `chosen` is the key of the option that is marked. */
+/** Returns the HTML of the page on which a recipient answers. `chosen` is the key of the option that is selected. */
 export function pollPage(words: Words, asked: AskedPoll, chosen: string): string {
   const { brand_logo_url: logo, question, options, answer } = asked
   return [

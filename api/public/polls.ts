@@ -14,8 +14,8 @@ const PREFIX = '/p/'
 const PATH = /^\/p\/([\w-]+)\/([\w-]{1,80})$/
 
 /**
- * The page on which a recipient answers a poll (GET), with the option of the link marked, and what its button posts. GET and
- * HEAD change nothing, whoever follows the links.
+ * The page on which a recipient answers a poll. GET shows it with the option of the link selected; POST stores the answer. GET
+ * and HEAD change nothing, so mail filters may follow the links.
  */
 export function pollPages(readTokenKeys: ReadTokenKeys): Middleware {
   return async (ctx, next) => {
@@ -38,7 +38,7 @@ async function show(ctx: Context, recipient: TrackedRecipient, linked: string): 
   else showBadLink(ctx)
 }
 
-/** A post without the field of the form, as programs send, is no answer: the page is shown again. */
+/** Stores an answer. A POST without the field of the form, such as programs send, shows the page again. */
 async function answer(ctx: Context, recipient: TrackedRecipient, linked: string): Promise<void> {
   const [chosen, ...others] = textsOf(await readForm(ctx.req), 'answer')
   const asked = await findAskedPoll(ctx.pool, recipient)

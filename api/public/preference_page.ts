@@ -14,7 +14,7 @@ export type Result = ChangedPreferences & { action: Action }
 
 type View = { words: Words; token: UnsubscribeToken; preferences: Preferences; sender: string }
 
-/** The HTML of the page of one recipient; with what their last request has changed. */
+/** Returns the HTML of the page of one recipient. `result`: the change that their last request made. */
 export function preferencePage(
   words: Words,
   token: UnsubscribeToken,
@@ -31,7 +31,7 @@ export function preferencePage(
     `<div role="status">${statusOf(view, result)}</div>`,
     ...(result ? [undoForm(view, result)] : []),
     ...(is_unsubscribed ? (has_complained ? [] : [resubscribeForm(view, result)]) : [unsubscribeForm(view)]),
-    // A tick must not subscribe to everything: who wants some topics subscribes again first.
+    // Ticking a topic must not subscribe to everything, so an unsubscribed recipient first subscribes again.
     ...(is_unsubscribed ? [] : [topicForm(view)]),
   ]
     .filter(part => part !== '')
@@ -43,7 +43,7 @@ export function senderOf({ brand_name, domain }: Preferences): string {
   return brand_name ?? domain
 }
 
-/** `ann@acme.com` as `a***@acme.com`: who finds the link does not find the address. */
+/** Masks `ann@acme.com` as `a***@acme.com`: the link must not disclose the address to others. */
 function mask(address: string): string {
   const at = address.lastIndexOf('@')
   const [first = ''] = address
@@ -63,7 +63,7 @@ function isRefused(result: Result | undefined): boolean {
   return result !== undefined && result.action !== 'unsubscribe' && result.action !== 'unsubscribe_topic'
 }
 
-/** Says how things are now, and not only that they changed: pressing a button twice shows the same twice. */
+/** Describes the state after the request, not the change: pressing a button twice shows the same text twice. */
 function resultLines({ words, token, sender }: View, { action, before, after }: Result): string[] {
   if (after.is_unsubscribed) return [fill(words.unsubscribed, { sender })]
   const isIn = topicOf(after, token)?.is_subscribed
@@ -82,7 +82,7 @@ function resultLines({ words, token, sender }: View, { action, before, after }: 
   return lines.length > 0 ? lines : [fill(words.nothing_changed, {})]
 }
 
-/** Puts back what was so before; empty if nothing has changed. */
+/** Returns a form that undoes the change; empty if nothing has changed. */
 function undoForm({ words, preferences }: View, { action, before, after }: Result): string {
   if (before === after) return ''
   const undo = (action: Action, fields = '') => form(`${fields}${button(action, words.undo, 'second')}`)
@@ -97,7 +97,7 @@ function undoForm({ words, preferences }: View, { action, before, after }: Resul
 }
 
 function resubscribeForm({ words }: View, result: Result | undefined): string {
-  // The button to undo is the same.
+  // The undo button is the same.
   if (result && result.before !== result.after) return ''
   return form(button('resubscribe', words.resubscribe))
 }

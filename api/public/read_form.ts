@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { readBytes } from '#api/bodies/read_body.ts'
 
-/** A form with a thousand topics is smaller. */
+/** Enough for a form with 1,000 topics. */
 const MAX_BYTES = 128 * 1024
 
 /**
- * Reads the fields of a form: multipart/form-data or application/x-www-form-urlencoded, of known length or chunked. A body
- * that is no form has none, and no body either.
+ * Reads the fields of a form: multipart/form-data or application/x-www-form-urlencoded, of known length or chunked. Returns no
+ * fields if the body is not a form, or if there is none.
  *
- * @throws {ApiError} `validation_error` for a body that is too large or did not arrive whole
+ * @throws {ApiError} `validation_error` for a body that is too large or did not arrive completely
  */
 export async function readForm(request: IncomingMessage): Promise<FormData> {
   const bytes = await readBytes(request, MAX_BYTES)
@@ -19,7 +19,7 @@ export async function readForm(request: IncomingMessage): Promise<FormData> {
   return body.formData().catch(() => new FormData())
 }
 
-/** The values of a field; a file is none. */
+/** Returns the values of a field, without files. */
 export function textsOf(form: FormData, name: string): string[] {
   return form.getAll(name).filter(value => typeof value === 'string')
 }

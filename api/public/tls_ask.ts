@@ -8,7 +8,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1)$/
 
 /**
  * Tells the proxy in front whether it may get a certificate for a host (`ask` of Caddy's on-demand TLS): 200 for the host of
- * BASE_URL and verified tracking hosts, else 404. To others than this machine itself it does not exist.
+ * BASE_URL and for verified tracking hosts, otherwise 404. The route exists only for requests from this machine itself.
  */
 export function tlsAsk(base_url: string): Middleware {
   const own = new URL(base_url).hostname
@@ -21,7 +21,7 @@ export function tlsAsk(base_url: string): Middleware {
   }
 }
 
-/** A request that a proxy passes on is not this machine's, even if the proxy is not named as a trusted one. */
+/** True if this machine sent the request. Requests that a proxy passes on do not count, even if TRUSTED_PROXIES is not set. */
 function isLocal(ctx: Context): boolean {
   const isPassedOn = ctx.get('x-forwarded-for') !== '' && !ctx.config.TRUSTED_PROXIES
   return !isPassedOn && LOOPBACK.test(clientAddress(ctx))

@@ -11,26 +11,26 @@ const PREFIX = '/t/'
 const PIXEL = { before: '/t/o/', after: '.gif' }
 const LINK = '/t/c/'
 
-/** One transparent point: GIF89a. */
+/** One transparent pixel (GIF89a). */
 const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==', 'base64')
 
-/** Names and values by turns, as Node takes them. */
+/** Names and values alternate, as in the arrays that `writeHead` takes. */
 const UNCACHED = ['cache-control', 'no-store', 'x-robots-tag', 'noindex']
 const GIF_HEADERS = [...UNCACHED, 'content-type', 'image/gif', 'content-length', `${GIF.length}`]
 const REDIRECT_HEADERS = [...UNCACHED, 'referrer-policy', 'no-referrer-when-downgrade', 'content-length', '0']
 
-/** Links that were verified: all recipients of a campaign have the same. In characters. */
+/** Most characters of the cache of verified links. All recipients of a campaign have the same links. */
 const KEPT_LINKS = 4 << 20
 
-/** The keys are asked for again when this much time has passed, and not by every request. */
+/** The keys are read again after this time, and not for every request. */
 const KEYS_MS = 1_000
 
 type Destination = { link: TrackedLink; headers: string[] }
 type Options = { readTokenKeys: ReadTokenKeys; visits: Visits; readiness: { isStopping: boolean } }
 
 /**
- * Pixels and redirects of tracked emails. They are answered before anything is written and without the database: links work
- * while it is away. What of a hit is a person's is decided later, on the way to the database.
+ * Pixels and redirects of tracked emails. The response is sent before anything is written and without the database, so that
+ * links work while it is not available. Whether a hit came from a person is decided later, before it is stored.
  */
 export class TrackingPages {
   readonly #options: Options
@@ -43,13 +43,13 @@ export class TrackingPages {
 
   constructor(options: Options) {
     this.#options = options
-    // Known before the first request: Postgres may be away by then.
+    // Read before the first request, since Postgres may not be available then.
     this.#readKeys()
   }
 
   /**
-   * Answers a pixel or a link of ours, before Koa does anything: that is most of what such a request would cost. Returns false
-   * for all others, which are Koa's.
+   * Responds to requests for our pixels and links without Koa, which would be most of the cost of such a request. Returns false
+   * for all other requests, which Koa handles.
    */
   answer(request: IncomingMessage, response: ServerResponse): boolean {
     const { url = '' } = request
@@ -59,11 +59,11 @@ export class TrackingPages {
     try {
       return this.#answer(query < 0 ? url : url.slice(0, query), request, response, this.#keys)
     } catch {
-      return false // It fails again for Koa, which reports it.
+      return false // the same error is thrown and reported in the middleware
     }
   }
 
-  /** Responds to what is left of these paths. */
+  /** Responds to the requests under this prefix that `answer` left. */
   readonly middleware: Middleware = async (ctx, next) => {
     if (!ctx.path.startsWith(PREFIX) || !isRead(ctx.method)) return next()
     try {
@@ -80,7 +80,7 @@ export class TrackingPages {
       keys => {
         this.#keys = keys
       },
-      () => {}, // Without keys each request goes to the middleware, which asks for them again and reports why not.
+      () => {}, // Without keys, each request goes to the middleware, which reads them again and reports the error.
     )
   }
 
@@ -96,7 +96,7 @@ export class TrackingPages {
     return true
   }
 
-  /** A recipient that is none keeps nobody from where the link leads, and counts for nothing. */
+  /** Redirects to the destination of a link, even if the token of the recipient is invalid; such a click is not counted. */
   #redirect(path: string, request: IncomingMessage, response: ServerResponse, keys: TokenKeys): boolean {
     const slash = path.indexOf('/', LINK.length)
     if (slash < 0 || path.includes('/', slash + 1)) return false
@@ -118,7 +118,7 @@ export class TrackingPages {
     return destination
   }
 
-  /** A kept connection that is closed under a request just sent would reset it. */
+  /** Announces the end of a keep-alive connection: closing it unannounced could reset a request that was just sent. */
   #closing(headers: string[]): string[] {
     return this.#options.readiness.isStopping ? ['connection', 'close', ...headers] : headers
   }

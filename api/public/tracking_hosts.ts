@@ -2,13 +2,13 @@ import type { Middleware } from '#api/context.ts'
 import type { IsTrackingHost } from '#flows/tracking/tracking_hosts.ts'
 import { showBadLink } from './error_pages.ts'
 
-/** Pages of recipients, besides pixels and links (tracking.ts). */
+/** Prefixes of the pages for recipients, besides pixels and links (tracking.ts). */
 const PAGES = ['/u/', '/p/']
 
-/** A name with a dot that is no IPv4 address: any other is no tracking host. */
+/** A host name with a dot that is not an IPv4 address. Only such a name can be a tracking host. */
 export const HOST = /^(?=.{4,253}$)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/
 
-/** On the tracking host of a domain there is nothing but the pages of recipients: it is the domain's, not this server's. */
+/** Serves only the pages for recipients on tracking hosts, since these belong to the customer's domain and not to this server. */
 export function onlyPublicPages(isTrackingHost: IsTrackingHost, base_url: string): Middleware {
   const own = new URL(base_url).hostname
   return async (ctx, next) => {
@@ -19,7 +19,7 @@ export function onlyPublicPages(isTrackingHost: IsTrackingHost, base_url: string
   }
 }
 
-/** Without the port, and without the dot at the end of a whole name. */
+/** Returns the host name of a Host header, without the port and without a final dot. */
 export function hostOf(header: string): string {
   return header.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 }

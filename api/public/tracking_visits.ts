@@ -10,20 +10,20 @@ import { type FindScanner, openScannerNetworks } from '#lib/tracking/scanner_net
 import { parseRecipientToken, type TrackedLink, type TrackedRecipient } from '#lib/tracking/tracking_tokens.ts'
 import type { TrackingHit } from '#sql/tracking/hits.ts'
 
-/** Characters of a User-Agent that are kept. */
+/** Most characters of a User-Agent that are stored. */
 const MAX_USER_AGENT = 500
 
-/** By which browsers say that they fetch in advance. */
+/** Headers that browsers send when they prefetch. */
 const PURPOSES = ['purpose', 'sec-purpose', 'x-moz', 'x-purpose']
 
-/** A request that is answered. Of a click the token of its recipient is not parsed yet. */
+/** A request that got its response. The recipient's token of a click is not parsed yet. */
 type Visit = { request: IncomingMessage; ip: string | null; created_at: Date; seen: Opened | Clicked }
 type Opened = { type: 'open'; recipient: TrackedRecipient }
 type Clicked = { type: 'click'; link: TrackedLink; token: string; keys: TokenKeys }
 
 type VisitsConfig = Pick<Config, 'TRUSTED_PROXIES' | 'ASN_DATABASE'>
 
-/** Makes hits of requests once their answers are on the way. */
+/** Turns requests into hits, after their responses have been sent. */
 export class Visits {
   readonly #hits: WriteBehind<TrackingHit>
   readonly #config: VisitsConfig
@@ -45,12 +45,12 @@ export class Visits {
   }
 
   #add(request: IncomingMessage, seen: Visit['seen']): void {
-    // Nothing is left of the address once the client has gone away.
+    // Read now, since the address is gone once the client has disconnected.
     const ip = addressOfRequest(request, this.#config) || null
     if (this.#visits.push({ request, ip, created_at: now(), seen }) === 1) setImmediate(this.#record)
   }
 
-  /** Those of one turn of the event loop, in the next one. */
+  /** Records the visits of one turn of the event loop in the next turn. */
   readonly #record = (): void => {
     const visits = this.#visits
     this.#visits = []

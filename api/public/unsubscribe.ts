@@ -18,8 +18,8 @@ import { readForm, textsOf } from './read_form.ts'
 const PREFIX = '/u/'
 
 /**
- * The page on which a recipient chooses what to get (GET), and what its buttons and mail clients ask for (POST). GET and
- * HEAD change nothing, whoever follows the link.
+ * The page on which a recipient chooses which emails to get (GET), and the changes that its buttons and mail clients request
+ * (POST). GET and HEAD change nothing, so mail filters may follow the link.
  */
 export function unsubscribePages(readTokenKeys: ReadTokenKeys): Middleware {
   return async (ctx, next) => {
@@ -59,8 +59,8 @@ async function change(ctx: Context, token: UnsubscribeToken): Promise<void> {
 }
 
 /**
- * RFC 8058: whatever mail client or provider it is, and whatever its body. A domain that does not exist any more sends
- * nothing any more, so that there is nothing to change.
+ * Unsubscribes with one click (RFC 8058), for any mail client or provider and with any body. If the domain no longer exists,
+ * the response is 200 as well, since it sends no more email.
  */
 async function changeByOneClick(ctx: Context, token: UnsubscribeToken): Promise<void> {
   await store(ctx, token, before => unsubscribeWish(token, before), 'one_click')

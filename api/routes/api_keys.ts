@@ -13,7 +13,7 @@ import { ApiKey, listApiKeys, revokeOwnApiKey } from '#sql/accounts/api_keys.ts'
 const params = { id: uuidParam('Key') }
 
 const CreatedApiKey = ApiKey.extend({
-  token: z.string().describe('The key itself. It is shown this once.'),
+  token: z.string().describe('The key itself, which is returned only this once.'),
 }).meta({ id: 'CreatedApiKey' })
 
 export const apiKeys = [

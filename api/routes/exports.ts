@@ -13,10 +13,10 @@ import { SuppressionFile } from '#lib/suppressions/new_suppression.ts'
 const ImportedSuppressions = z
   .object({
     object: z.literal('suppression_import'),
-    total: z.int().describe('Records of the file.'),
-    created: z.int().describe('Addresses that were not suppressed before.'),
-    updated: z.int().describe('Records whose address was suppressed already.'),
-    failed: z.int().describe('Records that are wrong.'),
+    total: z.int().describe('Number of records in the file.'),
+    created: z.int().describe('Number of addresses that were not suppressed before.'),
+    updated: z.int().describe('Number of records whose address was already suppressed.'),
+    failed: z.int().describe('Number of invalid records.'),
     errors: z
       .array(
         z.object({
@@ -25,7 +25,7 @@ const ImportedSuppressions = z
           message: z.string().describe('Why it was left out.'),
         }),
       )
-      .describe('The records that are wrong.'),
+      .describe('The invalid records.'),
   })
   .meta({ id: 'ImportedSuppressions' })
 
@@ -34,9 +34,9 @@ export const contactExports = [
     id: 'exportContacts',
     access: 'full',
     summary: 'Export the contacts of a domain as a CSV file',
-    description: "Text that a spreadsheet would take for a formula has a `'` before it, which an import removes.",
+    description: "Text that a spreadsheet would read as a formula has a `'` before it. An import removes it.",
     query: z.object({
-      domain: z.string().optional().describe('Name or id of the domain. Default: that of the API key.'),
+      domain: z.string().optional().describe('Name or id of the domain. Default: the default domain of the API key.'),
     }),
     answers: { 200: bytes('text/csv', 'The contacts with their own values of all properties, oldest first.') },
   }).handle(async (ctx, { account_id, query }) => {
@@ -59,8 +59,7 @@ export const suppressionExports = [
     id: 'importSuppressions',
     access: 'full',
     summary: 'Suppress the addresses of a CSV file',
-    description:
-      'Its columns are `email`, and `reason` and `expires_at` if it has them. Records that are wrong are left out.',
+    description: 'The file has a column `email`, and may have `reason` and `expires_at`. Invalid records are left out.',
     body: longJson(SuppressionFile),
     answers: { 200: ImportedSuppressions },
     errors: ['missing_required_field'],

@@ -3,17 +3,17 @@ import Router from '@koa/router'
 import type { Services, State } from '#api/context.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
 
-/** A health check waits at most this long, while a slow statement may take 15 s. */
+/** Longest time that a health check waits for the database. A slow statement may take 15 s. */
 const PATIENCE_MS = 2_500
 
 const SILENT = 'the database does not answer'
 
 export const health = new Router<State, Services>()
 
-/** An outage that lasts longer may be one of this process alone, which to start again would end. */
+/** After this time, /healthz fails: the outage may affect this process alone, and a restart would end it. */
 const OUTAGE_MS = 30_000
 
-/** The process lives, and Postgres has run a statement for it within 30 s, or does so now. */
+/** Liveness: the process responds, and Postgres has run a statement for it within 30 s or does so now. */
 health.get('/healthz', async ctx => {
   const { watchdog } = ctx.pool
   const isServing = performance.now() < watchdog.answered_at + OUTAGE_MS || (await watchdog.probe()) === 'serves'
@@ -21,7 +21,7 @@ health.get('/healthz', async ctx => {
   ctx.body = isServing ? { status: 'ok' } : { status: 'unavailable', reason: SILENT }
 })
 
-/** It can serve: not stopping, the database reachable, its migrations applied. */
+/** Readiness: the process is not stopping, the database is reachable, and all migrations are applied. */
 health.get('/readyz', async ctx => {
   const reason = ctx.readiness.isStopping ? 'stopping' : await whyNotReady(ctx)
   ctx.status = reason ? 503 : 200

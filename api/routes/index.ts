@@ -49,12 +49,12 @@ export type Resource = { name: string; description: string; operations: Operatio
 export const resources: Resource[] = [
   {
     name: 'Emails',
-    description: 'Send email now or later, single emails or batches, and see their status.',
+    description: 'Send single emails or batches, now or later, and see their status.',
     operations: [...emails, ...emailBatch, ...emailAttachments, ...emailMetrics],
   },
   {
     name: 'Received emails',
-    description: 'Read, answer and forward email that your domains receive.',
+    description: 'Read, reply to and forward email that your domains receive.',
     operations: [...receivedEmails, ...receivedAttachments, ...receivedReplies],
   },
   {
@@ -77,11 +77,11 @@ export const resources: Resource[] = [
   },
   {
     name: 'Audiences',
-    description: 'Named parts of the contacts of a domain.',
+    description: 'Named groups of contacts of a domain.',
     operations: [...audiences, ...audienceContacts],
   },
-  { name: 'Segments', description: 'Contacts that a filter finds.', operations: segments },
-  { name: 'Topics', description: 'Subjects that contacts choose to get mail about.', operations: topics },
+  { name: 'Segments', description: 'Contacts of a domain that a filter finds.', operations: segments },
+  { name: 'Topics', description: 'Subjects that contacts can subscribe to.', operations: topics },
   {
     name: 'Campaigns',
     description: 'One email to many contacts, and what they do with it.',
@@ -90,27 +90,27 @@ export const resources: Resource[] = [
   { name: 'Polls', description: 'Questions in emails and campaigns, and the answers to them.', operations: polls },
   {
     name: 'Events',
-    description: 'What your contacts do: events that start automations and go on with them.',
+    description: 'Things that your contacts do. Events start automations, and runs can wait for them.',
     operations: [...sentEvents, ...events],
   },
   {
     name: 'Automations',
-    description: 'Steps that contacts go through one by one, from an event on.',
+    description: 'Steps that a contact goes through, starting with an event.',
     operations: [...automations, ...automationSteps, ...automationRuns],
   },
   {
     name: 'Suppressions',
-    description: 'Addresses that are sent nothing.',
+    description: 'Addresses that get no email.',
     operations: [...suppressions, ...suppressionBatches, ...suppressionExports],
   },
   {
     name: 'Templates',
-    description: 'Content with variables, for many emails.',
+    description: 'Content with variables that many emails use.',
     operations: [...templates, ...templateActions],
   },
   {
     name: 'Webhooks',
-    description: 'Requests that tell your server of events.',
+    description: 'Requests that notify your server of events.',
     operations: [...webhooks, ...webhookEvents],
   },
   { name: 'Logs', description: 'Requests to this API.', operations: logs },
@@ -122,7 +122,7 @@ export const resources: Resource[] = [
   },
   {
     name: 'Members',
-    description: 'People who use the dashboard, and what was changed by whom. No API key may call these.',
+    description: 'People who use the dashboard, and the audit log of changes. API keys cannot call these.',
     operations: members,
   },
 ]

@@ -7,7 +7,7 @@ import { orNotFound } from '#lib/errors.ts'
 import { LogFilter } from '#lib/request_log/log_filter.ts'
 import { findLog, ListedLog, LogRecord, listLogs } from '#sql/request_log/logs.ts'
 
-/** Shows the requests that api/middleware/log_requests.ts has kept. */
+/** Operations on the requests that api/middleware/log_requests.ts has stored. */
 export const logs = [
   operation('GET /logs', {
     id: 'listLogs',

@@ -19,7 +19,9 @@ const Invitation = z
     object: z.literal('invitation'),
     email: z.string().describe('Address of the person who is invited.'),
     role: Role,
-    url: z.string().describe('Link to give to that person. It is shown this once, and good for seven days.'),
+    url: z
+      .string()
+      .describe('Link to give to that person. It is returned only this once, and is valid for seven days.'),
   })
   .meta({ id: 'Invitation' })
 
@@ -36,7 +38,7 @@ export const members = [
     id: 'inviteMember',
     access: 'dashboard',
     summary: 'Invite a member',
-    description: 'Returns a link by which the person becomes a member. It is not mailed.',
+    description: 'Returns a link with which the person becomes a member. Mailbrook does not mail it.',
     body: json(NewInvitation),
     answers: { 201: Invitation },
     errors: ['missing_required_field'],
@@ -74,14 +76,15 @@ export const members = [
   operation('GET /audit-log', {
     id: 'listAuditEntries',
     access: 'dashboard',
-    summary: 'List what was changed, newest first',
-    description: 'Changes by members, API keys and operators. Sent emails, events and single contacts are not in it.',
+    summary: 'List the changes in the audit log, newest first',
+    description:
+      'Lists changes by members, API keys and operators. It does not contain sent emails, events and single contacts.',
     query: pagedQuery({}),
     answers: { 200: listOf(AuditEntry) },
   }).handle(async (ctx, { account_id, query }) => listAuditEntries(ctx.pool, account_id, query().position)),
 ]
 
-/** The access of these operations lets only members through. */
+/** Returns the role of the caller, which is always a member: the access of these operations admits nobody else. */
 function roleOf(ctx: Context): RoleName {
   return ctx.state.caller.role as RoleName
 }

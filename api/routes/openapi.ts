@@ -6,7 +6,7 @@ import { resources } from './index.ts'
 
 const OPENAPI_PATH = '/api/openapi.json'
 
-/** Serves the description of the API to everybody: no key is asked for. Made at the first request. */
+/** Serves the OpenAPI document, which is made at the first request. It needs no API key. */
 export function openapiRouter(base_url: string): Router<State, Services> {
   let made: { text: string; etag: string } | null = null
   const router = new Router<State, Services>()

@@ -9,9 +9,9 @@ import { ListedPoll, Poll } from '#sql/polls/poll_records.ts'
 import { findPoll, listPolls } from '#sql/polls/polls.ts'
 
 const filters = {
-  campaign_id: z.guid().toLowerCase().optional().describe('Id of a campaign: only its poll.'),
-  automation_id: z.guid().toLowerCase().optional().describe('Id of an automation: only the polls of its steps.'),
-  domain: z.string().optional().describe('Name or id of a domain: only polls of mail from it.'),
+  campaign_id: z.guid().toLowerCase().optional().describe('Only the poll of this campaign, by its id.'),
+  automation_id: z.guid().toLowerCase().optional().describe('Only polls of the steps of this automation, by its id.'),
+  domain: z.string().optional().describe('Only polls in mail from this domain, by its name or id.'),
 }
 
 export const polls = [
@@ -20,7 +20,7 @@ export const polls = [
     access: 'full',
     summary: 'List polls, newest first',
     description:
-      'Polls are made with the emails, campaigns and steps of automations that ask them. Those of test emails are left out.',
+      'A poll is created together with the email, campaign or step of an automation that asks it. Polls of test emails are left out.',
     query: wholeQuery(filters),
     answers: { 200: listOf(ListedPoll) },
   }).handle(async (ctx, { account_id, query }) => {
@@ -36,7 +36,7 @@ export const polls = [
     access: 'full',
     params: { id: uuidParam('Poll') },
     summary: 'Get a poll with its answers',
-    description: 'By its id, or by that of the email or the campaign that asks.',
+    description: 'The id is that of the poll, or of the email or campaign that asks it.',
     answers: { 200: Poll },
   }).handle(async (ctx, { account_id, params: { id } }) =>
     orNotFound('Poll', await findPoll(ctx.pool, account_id, id)),

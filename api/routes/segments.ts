@@ -16,21 +16,21 @@ import { findSegment, listSegments } from '#sql/segments/segments.ts'
 
 const params = { id: uuidParam('Segment') }
 
-const CRITERIA = `Contacts are in it that its filter and its rules find, and those that are added to it by hand.
+const CRITERIA = `A segment contains the contacts that its filter and its rules find, and those that are added by hand.
 
 Conditions of \`rules\` by their \`field\`:
 
-* \`email\`, \`first_name\`, \`last_name\`: \`eq\`, \`contains\` in any case, and \`exists\` for names.
+* \`email\`, \`first_name\`, \`last_name\`: \`eq\`, \`contains\` (which ignores case), and \`exists\` for names.
 * \`created_at\`: \`before\` and \`after\` a date or a timestamp, or \`within_days\` up to 3,660.
 * \`unsubscribed\`: \`eq\` with \`true\` or \`false\`.
 * \`properties.<key>\`: \`eq\`, \`contains\` and \`exists\`, or for numbers \`eq\`, \`gt\`, \`gte\`, \`lt\`, \`lte\` and \`exists\`.
-  \`exists\` looks at own values, the others at fallback values too.
-* \`topic\`: \`eq\` with an id finds who gets mail about the topic.
-* \`segment\`: \`eq\` with the id of another segment of the domain, whose rules name no segment.
+  \`exists\` looks only at the contact's own values, the others also at fallback values.
+* \`topic\`: \`eq\` with an id finds contacts who get mail about the topic.
+* \`segment\`: \`eq\` with the id of another segment of the domain. The rules of that segment must not name a segment.
 * \`engagement\`: \`opened\`, \`not_opened\`, \`clicked\` or \`not_clicked\` with one of \`{campaign_id}\`, \`{within_days}\` and \`{count}\`.
-  The negative ones find only who was sent the campaign, or any within the days, or so many.
+  \`not_opened\` and \`not_clicked\` find only contacts who were sent that campaign, any campaign within the days, or so many campaigns.
 
-A condition that names a campaign or a topic that was deleted finds nobody, and neither does its negation.`
+A condition with a deleted campaign or topic finds nobody, and neither does its negation.`
 
 export const segments = [
   operation('POST /segments', {
@@ -51,7 +51,7 @@ export const segments = [
     id: 'listSegments',
     access: 'full',
     summary: 'List segments, newest first',
-    query: wholeQuery({ domain: z.string().optional().describe('Name or id of a domain: only its segments.') }),
+    query: wholeQuery({ domain: z.string().optional().describe('Only segments of this domain, by its name or id.') }),
     answers: { 200: listOf(ListedSegment) },
   }).handle(async (ctx, { account_id, query }) => {
     const { filters, position } = query()
@@ -66,7 +66,8 @@ export const segments = [
     access: 'full',
     params,
     summary: 'Get a segment with the number of its contacts',
-    description: 'A number that is older than a minute is counted anew in the background: ask again for it.',
+    description:
+      'A number that is older than a minute is counted again in the background: repeat the request to get it.',
     answers: { 200: Segment },
   }).handle(async (ctx, { account_id, params: { id } }) =>
     orNotFound('Segment', await lookAtSegment(ctx.pool, account_id, id)),
@@ -77,7 +78,7 @@ export const segments = [
     access: 'full',
     params,
     summary: 'Change a segment',
-    description: 'Members of `filter` that are left out stay. General cannot be changed.',
+    description: 'Members of `filter` that are left out stay as they are. The segment General cannot be changed.',
     body: json(SegmentChange),
     answers: { 200: changed('segment') },
     errors: [TAKEN],
@@ -92,7 +93,8 @@ export const segments = [
     access: 'full',
     params,
     summary: 'Delete a segment',
-    description: 'Its contacts stay. General and a segment that the rules of another one name cannot be deleted.',
+    description:
+      'Its contacts are kept. The segment General, and a segment that the rules of another one name, cannot be deleted.',
     answers: { 200: deleted('segment') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await removeSegment(ctx.pool, account_id, id)

@@ -19,7 +19,7 @@ export const topics = [
     access: 'full',
     summary: 'Create a topic',
     description:
-      'Contacts opt in to topics and out of them, and an email with a `topic_id` goes only to those who are subscribed.',
+      'Contacts opt in to topics and out of them. An email with a `topic_id` goes only to recipients who are subscribed.',
     body: json(NewTopic),
     answers: { 201: Topic },
     errors: ['missing_required_field', 'not_found', TAKEN],
@@ -64,7 +64,8 @@ export const topics = [
     access: 'full',
     params,
     summary: 'Change a topic',
-    description: '`default_subscription` and the domain cannot be changed: people have chosen by them.',
+    description:
+      '`default_subscription` and the domain cannot be changed, since contacts have made their choices based on them.',
     body: json(TopicChange),
     answers: { 200: changed('topic') },
     errors: [TAKEN],

@@ -15,11 +15,11 @@ const WindowOfUsage = Limited.extend({
   next_increase_at: z
     .date()
     .nullable()
-    .describe('When the first of what is used is available again; null: nothing is used.'),
-  resets_at: z.date().describe('When all of what is used now is available again.'),
+    .describe('When the first part of the used quota becomes available again; null: nothing is used.'),
+  resets_at: z.date().describe('When everything that is used now is available again.'),
 }).meta({ id: 'WindowOfUsage' })
 
-/** The record of the resend package, with `credits` and `next_increase_at` of the emails besides (contract 17). */
+/** The record of the resend package, plus `credits`, and `next_increase_at` for emails (contract 17). */
 const Usage = z
   .object({
     object: z.literal('usage'),
@@ -43,7 +43,7 @@ const Usage = z
         .describe('When the first used credit is available again; null: none is used.'),
     }).describe('AI credits used in the last 30 days to classify replies.'),
     automation_runs: Limited.extend({
-      resets_at: z.date().describe('When all of what is used now is available again.'),
+      resets_at: z.date().describe('When everything that is used now is available again.'),
     }).describe('Automation runs started in the last 30 days.'),
     domains: Limited.describe('Domains of the account.'),
     rate_limit: z
@@ -85,7 +85,7 @@ export const usage = [
   }),
 ]
 
-/** A window moves on all the time: `resets_at` is when all that is used now has left it. */
+/** The window moves continuously: at `resets_at`, everything that is used now has left it. */
 function present({ limit, sent, received, next_at, last_at }: WindowUsage, generated_at: Date) {
   const used = sent + received
   return { used, limit, sent, received, next_increase_at: next_at, resets_at: last_at ?? generated_at }

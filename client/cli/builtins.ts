@@ -1,5 +1,4 @@
-// Modules of Node at the moment that they are needed. An `import` of one reads all that it exports, which for these takes as long as
-// the rest of a start.
+// Modules of Node that are loaded when they are first needed: importing these takes as long as the rest of the start.
 
 export const fs = () => process.getBuiltinModule('node:fs')
 export const util = () => process.getBuiltinModule('node:util')

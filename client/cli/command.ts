@@ -16,7 +16,7 @@ export type Command = {
   run(call: Call): Promise<void>
 }
 
-/** Values of options by their names: `reply_to`. Those that are not given are not there. */
+/** Values of options by name, such as `reply_to`. Options that are not given are missing. */
 export type Values = Record<string, unknown>
 
 /** A command that is being run. */
@@ -27,31 +27,36 @@ export type Call = {
   profiles: Profiles
   /** Aborted by Ctrl-C. */
   signal: AbortSignal
-  /** The key and the server. Asked for by those that need them: some commands work without. */
+  /** Returns the key and the server. A function, since some commands need neither. */
   connection(): { apiKey: string; baseUrl: string }
   client(): Mailbrook
-  /** The server, for what needs no key. */
+  /** Returns the address of the server, for requests that need no key. */
   address(): string
   environment: Record<string, string | undefined>
 }
 
 /** Options of every command. */
 export const COMMON: Option[] = [
-  { name: 'json', type: 'flag', description: 'Print JSON, also on a terminal.' },
-  { name: 'fields', type: 'string', description: 'Print these fields only, separated by commas.' },
+  { name: 'json', type: 'flag', description: 'Print JSON, even on a terminal.' },
+  { name: 'fields', type: 'string', description: 'Print only these fields, separated by commas.' },
   { name: 'profile', type: 'string', short: 'p', description: 'Use this profile: see `mailbrook login`.' },
-  { name: 'api_key', type: 'string', description: 'Default: MAILBROOK_API_KEY, or that of the profile.' },
+  { name: 'api_key', type: 'string', description: 'API key. Default: MAILBROOK_API_KEY, or the key of the profile.' },
   {
     name: 'base_url',
     type: 'string',
-    description: 'Address of the server. Default: MAILBROOK_BASE_URL, or that of the profile.',
+    description: 'Address of the server. Default: MAILBROOK_BASE_URL, or the address of the profile.',
   },
   { name: 'timeout', type: 'number', description: 'Seconds that each request may take. Default: 30.' },
   {
     name: 'retries',
     type: 'number',
-    description: 'How often a request that failed for the moment is tried again. Default: 2.',
+    description: 'How often a request is retried after a temporary failure. Default: 2.',
   },
-  { name: 'yes', type: 'flag', short: 'y', description: 'Do not ask before deleting or sending to many.' },
+  {
+    name: 'yes',
+    type: 'flag',
+    short: 'y',
+    description: 'Do not ask for confirmation before deleting, or before sending to many.',
+  },
   { name: 'help', type: 'flag', short: 'h', description: 'Explain the command.' },
 ]

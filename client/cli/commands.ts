@@ -27,13 +27,13 @@ const OWN: Command[] = [
   ...toolCommands,
 ]
 
-/** All commands: those of the operations of the API, unless one of our own has their words. */
+/** All commands: our own, and one for each operation of the API whose words are not those of one of our own. */
 export const COMMANDS: Command[] = [
   ...OWN,
   ...OPERATIONS.map(commandOf).filter(({ words }) => !OWN.some(own => own.words.join(' ') === words.join(' '))),
 ]
 
-/** The command with the most words that the arguments begin with; `rest`: what comes after them. */
+/** Returns the longest command that the arguments begin with, and as `rest` the arguments after it. */
 export function findCommand(args: string[]): { command: Command | null; rest: string[] } {
   const fitting = COMMANDS.filter(({ words }) => words.every((word, n) => args[n] === word))
   const command = fitting.toSorted((one, other) => other.words.length - one.words.length)[0] ?? null

@@ -1,18 +1,18 @@
 import { MailbrookError } from '../source/error.ts'
 
-/** The command is wrong: nothing was sent. */
+/** An error in the command itself: nothing was sent. */
 export function cliError(message: string, cause?: unknown): MailbrookError {
   return new MailbrookError(null, 'cli_error', message, { cause })
 }
 
-/** Anything that was thrown, as the error that is shown. */
+/** Converts anything that was thrown to the error that is printed. */
 export function shownError(error: unknown): MailbrookError {
   if (!(error instanceof MailbrookError)) return cliError(error instanceof Error ? error.message : String(error), error)
-  // The library's word for arguments that are wrong.
+  // `client_error` is the library's name for wrong arguments.
   return error.name === 'client_error' ? cliError(error.message, error) : error
 }
 
-/** 1: the API refused; the others say why it could not. */
+/** Returns 1 if the API refused the request; other codes for other reasons (client/README.md). */
 export function exitCodeOf({ statusCode, name }: MailbrookError): number {
   if (name === 'cli_error') return 2
   if (statusCode === null) return 1

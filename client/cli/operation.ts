@@ -1,6 +1,6 @@
 /** A value that a request takes, as an option of its command: `--reply-to a@b.com`. */
 export type Option = {
-  /** As the API has it, such as `reply_to`. */
+  /** Its name in the API, such as `reply_to`. */
   name: string
   /** `list`: may be given several times. `json`: is JSON. `file`: is a path. `flag`: takes no value. */
   type: 'string' | 'number' | 'boolean' | 'list' | 'json' | 'file' | 'flag'
@@ -22,7 +22,7 @@ export type Operation = {
   description?: string
   ids: { name: string; description: string }[]
   query: Option[]
-  /** Members of the body; not there: it takes none. */
+  /** Members of the body; missing if the operation takes none. */
   body?: Option[]
   kind: 'record' | 'page' | 'file'
   is_keyed?: boolean

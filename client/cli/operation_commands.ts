@@ -9,14 +9,14 @@ import { exampleOf } from './print/examples.ts'
 const BODY: Option = {
   name: 'body',
   type: 'string',
-  description: 'The whole body as JSON; other options take the place of its members.',
+  description: 'The whole body as JSON. Other options replace its members.',
 }
 const KEY: Option = {
   name: 'idempotency_key',
   type: 'string',
-  description: 'A command that is repeated with the same key takes effect once.',
+  description: 'Idempotency key: repeated with the same key, the command takes effect once.',
 }
-const ALL: Option = { name: 'all', type: 'flag', description: 'Print all items, not one page.' }
+const ALL: Option = { name: 'all', type: 'flag', description: 'Print all items instead of one page.' }
 const OUTPUT: Option = {
   name: 'output',
   type: 'file',
@@ -24,10 +24,10 @@ const OUTPUT: Option = {
   description: 'Write to this file. Default: the standard output.',
 }
 
-/** Methods that reach many people at once, or cannot be undone. */
+/** Operations that reach many people or cannot be undone: their commands ask for confirmation. */
 const ASKED = /^(?:DELETE |POST \/campaigns\/\{id\}\/send$|POST \/suppressions\/batch\/remove$)/
 
-/** The command of an operation: its options are the members of the request. */
+/** Makes the command of an operation. Its options are the parameters and the members of the request. */
 export function commandOf(operation: Operation): Command {
   const { words, summary, description, ids, query, body, kind, is_keyed } = operation
   return {
@@ -37,7 +37,7 @@ export function commandOf(operation: Operation): Command {
     operands: ids,
     options: [
       ...query,
-      // `--body` says what is required as well.
+      // Nothing is required here, since `--body` may contain it.
       ...(body ?? []).map(({ required: _, ...option }) => option),
       ...(body ? [BODY] : []),
       ...(is_keyed ? [KEY] : []),
@@ -73,7 +73,7 @@ async function runOperation(operation: Operation, call: Call): Promise<void> {
   for await (const item of pages) output.items([item])
 }
 
-/** A page is one record for programs, which need `has_more`. */
+/** Prints a page. For programs it is one record, since they need `has_more`. */
 function printPage(page: Page<{ id: string }>, { output }: Call): void {
   if (output.isJson) {
     output.record(page)
@@ -90,7 +90,7 @@ function methodOf({ client }: Call, { method }: Operation): Method {
   return Reflect.get(object, method.at(-1) as string).bind(object)
 }
 
-/** Puts the body of a request together: `--body`, and options that take the place of its members. */
+/** Returns the body of a request: `--body`, with members replaced by those of other options. */
 export async function readBody(options: Option[], values: Values): Promise<unknown> {
   const given = values.body === undefined ? {} : jsonOf('--body', values.body as string)
   const members = pick(options, values)
@@ -103,7 +103,7 @@ export async function readBody(options: Option[], values: Values): Promise<unkno
   return { ...given, ...members }
 }
 
-/** Of any size: it is read while it is sent. */
+/** Opens a file of any size, which is read while it is sent. */
 export async function openFile(path: string): Promise<Blob> {
   const { openAsBlob } = await import('node:fs')
   return path === '-' ? new Blob([readText('@-')]) : openAsBlob(path)

@@ -20,7 +20,7 @@ export async function run(args: string[], environment: Environment): Promise<num
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
   process.once('SIGINT', interrupt)
-  // Until its arguments are read, nobody knows how errors are to be written.
+  // Used for errors until the arguments, which may ask for JSON, are parsed.
   let output = new Output(process, { json: args.includes('--json') })
   try {
     if (args[0] === '__complete') {
@@ -31,7 +31,7 @@ export async function run(args: string[], environment: Environment): Promise<num
     if (!command || rest.includes('--help') || rest.includes('-h')) return printHelp(output, command, args)
     const { operands, values } = readArguments(command, rest)
     output = new Output(process, values)
-    // Help and completion start without the library.
+    // Help and completion do not load the library, so that they start faster.
     const library = await import('../source/mailbrook.ts')
     const connected = connect(values, environment, library.Mailbrook)
     await command.run({ operands, values, output, signal: interrupted.signal, ...connected })
@@ -53,7 +53,7 @@ function printHelp(output: Output, command: Command | null, args: string[]): num
   return 0
 }
 
-/** The words that commands begin with. @throws {MailbrookError} if none does */
+/** Returns the words that the listed commands must begin with. @throws {MailbrookError} if no command does */
 function wordsOf(args: string[]): string[] {
   const words = args.filter(arg => arg !== '--help' && arg !== '-h')
   const option = words.find(word => word.startsWith('-'))
@@ -69,7 +69,10 @@ function wordsOf(args: string[]): string[] {
   )
 }
 
-/** By options, the environment or a profile, in this order. The key of a profile goes to no other server by itself. */
+/**
+ * Reads the key and the server from options, the environment or a profile, in this order. The key of a profile is sent only to
+ * the server of the profile, or to that of `--base-url`.
+ */
 function connect(
   values: Values,
   environment: Environment,
@@ -79,7 +82,7 @@ function connect(
   const { api_key, base_url, profile } = values as Record<string, string | undefined>
   const connection = () => {
     const stored = profiles.find(profile)
-    // A profile that is named beats the environment.
+    // A profile that is named takes precedence over the environment.
     const apiKey = api_key ?? (profile === undefined ? environment.MAILBROOK_API_KEY : undefined)
     const address = base_url ?? (apiKey === undefined ? undefined : environment.MAILBROOK_BASE_URL) ?? stored?.base_url
     if (apiKey === undefined && !stored)

@@ -3,13 +3,13 @@ import { Emails as Operations } from './generated/resources.ts'
 import type { Email } from './generated/types.ts'
 import { poll } from './poll.ts'
 
-/** An email with one of these will have another later. */
+/** Statuses that are not final. */
 const UNSETTLED = new Set(['scheduled', 'queued', 'sent', 'delivery_delayed'])
 
 export class Emails extends Operations {
   /**
    * Waits until an email has a final status: `delivered`, `bounced`, `complained`, `failed`, `suppressed` or `canceled`.
-   * @throws {MailbrookError} `wait_timeout`, if it has none within `within` milliseconds; default: one minute
+   * @throws {MailbrookError} `wait_timeout` if it has none within `within` milliseconds; default: one minute
    */
   waitFor(id: string, { within = 60_000, ...options }: Options & { within?: number } = {}): Promise<Email> {
     return poll(

@@ -1,6 +1,6 @@
 import type { ErrorName } from './generated/types.ts'
 
-/** Names of the errors that the client itself makes. */
+/** Names of the errors that the client itself throws. */
 export type ClientErrorName =
   | 'network_error'
   | 'client_error'
@@ -13,14 +13,15 @@ type Details = {
   headers?: Headers
   /** The other members of the response's body, such as `sent` and `sent_count` of `batch_incomplete`. */
   details?: Record<string, unknown>
-  /** The key that the request was sent with. Sent again with the same key, it cannot take effect twice. */
+  /** The key that the request was sent with. Repeated with the same key, it cannot take effect twice. */
   idempotencyKey?: string
   cause?: unknown
 }
 
 /**
- * A request that failed. `statusCode` is the HTTP status; 0 with the name `network_error`: no response came; null: the client
- * itself failed, such as with `client_error`, since the arguments are wrong, before anything was sent. `JSON.stringify` writes these three members only.
+ * A request that failed. `statusCode` is the HTTP status; 0 with the name `network_error` if there was no response; null if the
+ * client itself failed, for example with `client_error` if the arguments are wrong and nothing was sent. `JSON.stringify` writes
+ * only `statusCode`, `name` and `message`.
  */
 export class MailbrookError extends Error {
   readonly statusCode: number | null
@@ -43,7 +44,7 @@ export class MailbrookError extends Error {
       Object.defineProperty(this, key, { value, enumerable: false })
   }
 
-  /** Tells whether something that was caught is an error of the client; with a name, whether it is that error. */
+  /** Tells whether a caught value is a MailbrookError, and with `name`, whether it has that name. */
   static is(error: unknown, name?: ErrorName | ClientErrorName): error is MailbrookError {
     return error instanceof MailbrookError && (name === undefined || error.name === name)
   }
@@ -53,7 +54,7 @@ export class MailbrookError extends Error {
   }
 }
 
-/** The arguments of a call are wrong; nothing was sent. */
+/** Creates the error for wrong arguments of a call: nothing was sent. */
 export function clientError(message: string): MailbrookError {
   return new MailbrookError(null, 'client_error', message)
 }

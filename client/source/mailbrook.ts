@@ -4,7 +4,7 @@ import { Emails } from './emails.ts'
 import { Resources } from './generated/resources.ts'
 import { Webhooks } from './webhooks.ts'
 
-/** A client of one Mailbrook server, for one API key. */
+/** A client for one Mailbrook server with one API key. */
 export class Mailbrook extends Resources {
   override readonly emails: Emails
   override readonly webhooks: Webhooks
@@ -19,7 +19,7 @@ export class Mailbrook extends Resources {
     this.webhooks = new Webhooks(caller)
   }
 
-  /** Calls an operation that this version of the client has no method for: `request('GET', '/emails', { query: { limit: 1 } })`. */
+  /** Calls an operation for which this version of the client has no method: `request('GET', '/emails', { query: { limit: 1 } })`. */
   request<Answer = unknown>(
     method: string,
     path: string,

@@ -7,8 +7,8 @@ const LONGEST_WAIT_MS = 5_000
 type Limits = { within: number; signal?: AbortSignal }
 
 /**
- * Reads something until it is done, with growing waits, and returns it.
- * @throws {MailbrookError} `wait_timeout`, if it is not done within so many milliseconds
+ * Reads something repeatedly, with growing waits, until it is done, and returns it.
+ * @throws {MailbrookError} `wait_timeout` if it is not done within `within` milliseconds
  */
 export async function poll<Value>(
   read: () => Promise<Value>,

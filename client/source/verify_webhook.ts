@@ -11,14 +11,14 @@ export type WebhookPayload = {
 
 type HeaderMap = Headers | Record<string, string | string[] | undefined>
 
-/** Older requests may be recorded ones that somebody sends again. */
+/** Older requests are rejected, since somebody may have recorded them and sent them again. */
 const TOLERANCE_SECONDS = 300
 
 /**
  * Verifies that a request came from Mailbrook, by either of its two signatures, and returns its body.
- * @param body The body as it came, before anything parses it
- * @param secret The signing secret; several while one is being rotated
- * @throws {MailbrookError} `invalid_signature`, if the signature or the time is wrong
+ * @param body The raw body, before anything parses it
+ * @param secret The signing secret; a list of both while one is being rotated
+ * @throws {MailbrookError} `invalid_signature` if the signature or the time is wrong
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
@@ -32,7 +32,7 @@ export async function verifyWebhook(
   const timestamp = read(isStandard ? 'webhook-timestamp' : 'x-service-timestamp')
   if (!timestamp || !/^\d+$/.test(timestamp)) throw invalid('The request has no signature headers.')
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > tolerance)
-    throw invalid('The request is too old, or of the future.')
+    throw invalid('The request is too old, or its time is in the future.')
   const secrets = [secret].flat()
   if (secrets.length === 0 || secrets.some(one => !one)) throw clientError('A signing secret is needed.')
   for (const one of secrets) {
@@ -46,7 +46,7 @@ export async function verifyWebhook(
 
 type Read = (name: string) => string | null
 
-/** Standard Webhooks: a list of `v1,BASE64`, any of which may fit. */
+/** Checks the header of Standard Webhooks: a list of `v1,BASE64`, of which one must match. */
 async function fitsStandard(secret: string, read: Read, timestamp: string, body: Uint8Array): Promise<boolean> {
   const key = fromBase64(secret.replace(/^whsec_/, ''))
   if (!key) return false

@@ -23,7 +23,7 @@ type Document = {
   components: { schemas: Record<string, Schema>; responses: Record<string, Response> }
 }
 
-/** An operation as the page shows it. `body` and the answers are names of schemas, or words for what is no JSON. */
+/** An operation in the form of the page. `body` and the responses are names of schemas, or words for bodies that are not JSON. */
 export type Route = Omit<Operation, 'requestBody' | 'responses'> & {
   route: string
   body: { schema: string; limit: string; required: boolean } | null
@@ -31,12 +31,12 @@ export type Route = Omit<Operation, 'requestBody' | 'responses'> & {
   errors: ErrorName[]
 }
 
-/** Makes the document as a server at localhost serves it. */
+/** Makes the OpenAPI document of a server at localhost. */
 export function openDocument(): Document {
   return createDocument(resources, 'http://localhost:3000') as unknown as Document
 }
 
-/** Reads the OpenAPI document, in which everything is that a page needs. */
+/** Reads the OpenAPI document, which has everything that a page needs. */
 export function readDocument() {
   const { paths, tags, components } = openDocument()
   const routes = Object.entries(paths).flatMap(([path, methods]) =>

@@ -7,15 +7,15 @@ import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
 import { type Example, readExamples } from './read_examples.ts'
 
-/** The body of a request, or of an answer by its status. */
+/** The body of a request, or of a response by status. */
 type Found = { operation: string; place: 'request' | number; summary: string; value: unknown }
 
 const PAGE = join(import.meta.dirname, '..', 'examples.md')
 
-/** `curl` with its options, the path, headers and the body, and a pipe that takes the answer away. */
+/** Matches `curl` with its options, the path, headers and the body, and a pipe that consumes the response. */
 const CURL = /\bcurl ([^|"]*)"\$API([^"?]*)[^"]*"((?:\s+-[Hd] (?:"[^"]*"|'[^']*'))*)(\s*\|)?/g
 
-/** The status and the body of what `curl -i` shows. */
+/** Matches the status and the body in the output of `curl -i`. */
 const HTTP = /^HTTP\/1.1 (\d+)(?:.|\n)*\n(\{.*\})\s*$/
 
 const routes = routesOf(operations).map(operation => ({
@@ -23,7 +23,7 @@ const routes = routesOf(operations).map(operation => ({
   pattern: new RegExp(`^${operation.path.replaceAll(/:\w+/g, '[^/]+')}$`),
 }))
 
-/** Makes api/openapi/examples.json: requests and answers of docs/examples.md by their operations. */
+/** Makes api/openapi/examples.json: requests and responses of docs/examples.md by operation. */
 export function apiExamples(): string {
   const found = readExamples(readFileSync(PAGE, 'utf8')).flatMap(findBodies)
   const byOperation = Map.groupBy(found, ({ operation }) => operation)
@@ -49,12 +49,12 @@ function findBodies({ title, code, answer }: Example): Found[] {
   })
 }
 
-/** Null if there is none, or the page leaves something out of it. */
+/** Returns null if there is none, or if the page leaves out a part of it. */
 function readAnswer({ answers }: Operation, text: string): { status: number; error?: string; value: unknown } | null {
   const [, status, json = text] = HTTP.exec(text) ?? []
   const value = parseJson(json) as { statusCode?: number; name?: string } | null
   if (value?.statusCode) return { status: value.statusCode, error: String(value.name), value }
-  // The last of several successful answers is that of a new record.
+  // The last of several successful responses is that for a new record.
   return value && { status: Number(status ?? Object.keys(answers).at(-1)), value }
 }
 
@@ -76,7 +76,7 @@ function gather(found: Found[]): OperationExamples {
   return { ...(request ? { request } : {}), ...(Object.keys(answers).length > 0 ? { answers } : {}) }
 }
 
-/** By their summaries, with a number where one occurs again. The same body is not repeated. */
+/** Returns the examples by their summaries, with a number if one occurs again. The same body is not repeated. */
 function nameThem(found: Found[]): Examples {
   const examples: Examples = {}
   for (const { summary, value } of found) {

@@ -6,9 +6,9 @@ import { errorTable, sendErrors, usualErrors } from './error_meanings.ts'
 import { anchorOf, GENERATED, table } from './markdown.ts'
 
 const INTRODUCTION = `
-Every route of the API. The base URL is the URL of your server with \`/api\` after it. \`GET /api/openapi.json\` returns the same as an
+Every route of the API. The base URL is the URL of your server followed by \`/api\`. \`GET /api/openapi.json\` returns the same as an
 OpenAPI 3.1 document. [Examples](examples.md) has requests to paste; the pages on [sending](sending.md), [receiving](receiving.md),
-[domains](domains.md) and [webhooks](webhooks.md) explain how things work together.
+[domains](domains.md) and [webhooks](webhooks.md) explain how the routes work together.
 
 * **Access.** Requests need an API key as a bearer token (\`Authorization: Bearer mb_...\`) and a \`User-Agent\` header. Routes need
   a key with full access unless they say otherwise.
@@ -21,8 +21,8 @@ OpenAPI 3.1 document. [Examples](examples.md) has requests to paste; the pages o
 const LISTS = `
 ## Lists
 
-Lists are \`{ object: "list", has_more, data }\`, newest first. They take \`limit\`, an integer from 1 to 100, and \`after\` or \`before\`: the
-id of an item that the page begins after or ends before. \`has_more\` is true if there are more items beyond the page.
+Lists are \`{ object: "list", has_more, data }\`, newest first. They take \`limit\`, an integer from 1 to 100, and \`after\` or \`before\`: the id of
+the item after which the page begins or before which it ends. \`has_more\` is true if there are more items beyond the page.
 `.trim()
 
 const ACCESS = { full: '', sending: ' (a sending key is enough)', dashboard: ' (no API key may call it)' }

@@ -1,16 +1,16 @@
 import { type Field, fieldsOf, nameOf, type Schema, type ShowRecord, typeOf } from './api_schemas.ts'
 import { anchorOf, table } from './markdown.ts'
 
-/** Fields that were shown, and where: a link. */
+/** Fields that were already shown, with a link to their place. */
 type Shown = { link: string; fields: Field[] }
 
-/** A table refers to an earlier one that has at least so many, and half, of its fields. */
+/** A table refers to an earlier one that has at least this many, and at least half, of its fields. */
 const LEAST_COMMON = 4
 
-/** A record with fewer fields, all of them simple, is written out where it is named. */
+/** A record with fewer fields, all of them simple, is written out in place. */
 const SMALL = 3
 
-/** The tables of one kind of schemas, requests or answers. Each is shown once; later ones refer to those before. */
+/** The tables of one kind of schemas: requests or responses. Each is shown once; later ones refer to earlier ones. */
 export class Records {
   readonly #schemas: Record<string, Schema>
   readonly #isRequest: boolean
@@ -33,7 +33,7 @@ export class Records {
     return this.#tableOf(schema, link)
   }
 
-  /** Names a schema: by a link to where it is, or will be, shown, or by all there is to a small one. */
+  /** Names a schema: with a link to the place where it is shown, or for a small one with all of its fields. */
   readonly refer: ShowRecord = name => {
     const schema = this.#schemas[name] as Schema
     const properties = Object.entries(schema.properties ?? {})
@@ -51,7 +51,7 @@ export class Records {
     return this.#links.get(name) as string
   }
 
-  /** Shows the schemas that were named since the last time, and those that they name. */
+  /** Shows the schemas that were named since the last call, and those that they name. */
   rest(): string[] {
     const parts: string[] = []
     for (let [name] = this.#wanted; name !== undefined; [name] = this.#wanted) {

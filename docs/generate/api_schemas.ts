@@ -1,4 +1,4 @@
-/** A JSON Schema as the OpenAPI document has it. */
+/** A JSON Schema in the form of the OpenAPI document. */
 export type Schema = {
   $ref?: string
   type?: string | string[]
@@ -30,12 +30,12 @@ const MAX_VALUES = 10
 
 const FORMATS: Record<string, string> = { 'date-time': 'time', date: 'date', uuid: 'UUID' }
 
-/** The name of the schema that a reference leads to. */
+/** Returns the name of the schema that a reference names. */
 export function nameOf(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
-/** Lists the fields of an object that have a description, those within it after it. The others mean the same everywhere. */
+/** Lists the fields of an object that have a description, each followed by its nested fields. Others mean the same everywhere. */
 export function fieldsOf({ properties = {}, required = [] }: Schema, show: ShowRecord, prefix = ''): Field[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const { description } = schema
@@ -49,7 +49,7 @@ export function fieldsOf({ properties = {}, required = [] }: Schema, show: ShowR
   })
 }
 
-/** A type in words: `string or null`, `list of strings`, or its values. */
+/** Returns a type in words: `string or null`, `list of strings`, or its values. */
 export function typeOf(schema: Schema, show: ShowRecord): string {
   if (schema.$ref) return show(nameOf(schema.$ref))
   if (schema.not) return 'nothing'

@@ -2,9 +2,9 @@ import { GENERATED, table } from './markdown.ts'
 import { sections } from './variables.ts'
 
 const INTRODUCTION = `
-Mailbrook is configured by environment variables. \`.env.example\` lists them for your process manager; \`npm start\` reads
-the environment only. An empty value counts as none. Wrong values are all named at once, and nothing starts.
-\`npm run doctor\` tells what else is missing.
+Mailbrook is configured with environment variables. \`.env.example\` lists them for your process manager; \`npm start\` reads only the
+environment, not a file. An empty value counts as not set. If values are invalid, the error message lists all of them and nothing
+starts. \`npm run doctor\` finds other problems of the configuration.
 
 Lists are separated by commas. A network is written with its prefix length, such as \`10.0.0.0/8\` or \`fd00::/8\`.
 `.trim()
@@ -12,7 +12,7 @@ Lists are separated by commas. A network is written with its prefix length, such
 const RELAY_OPTIONS = [
   [
     '`requireTLS=true`',
-    'Stop if the relay does not offer STARTTLS. Recommended with a password, which would travel in the clear.',
+    'Stop if the relay does not offer STARTTLS. Recommended with a password, which would otherwise be sent in the clear.',
   ],
   ['`ignoreTLS=true`', 'Do not use STARTTLS, even if the relay offers it.'],
   ['`tls.rejectUnauthorized=false`', 'Accept a certificate that is not valid for the host, such as a self-signed one.'],
@@ -32,9 +32,9 @@ const BUCKET_OPTIONS = [
 const RELAY_URLS = `
 ## Relay URLs
 
-\`smtp://user:pass@host:port\` uses port 25 unless another is given, and STARTTLS if the relay offers it.
-\`smtps://user:pass@host:port\` uses port 465 unless another is given, and TLS from the first byte. Special characters in the user
-name and the password are percent-encoded. Options follow as a query, \`?\` before the first and \`&\` between them:
+\`smtp://user:pass@host:port\` uses port 25 by default, and STARTTLS if the relay offers it. \`smtps://user:pass@host:port\` uses port
+465 by default, and TLS from the first byte. Percent-encode special characters in the user name and the password. Options are a query
+string, with \`?\` before the first option and \`&\` between options:
 
 ${table(['Option', 'Meaning'], RELAY_OPTIONS)}
 

@@ -2,13 +2,13 @@ import { SEND_ERRORS } from '#api/send_requested.ts'
 import { type ErrorName, statusOf } from '#lib/errors.ts'
 import { table } from './markdown.ts'
 
-/** Errors in words. */
+/** Meaning of each error. */
 export const MEANINGS: Record<ErrorName, string> = {
   missing_api_key: 'The request has no API key.',
   restricted_api_key: 'The key may only send.',
   invalid_api_key: 'The key is unknown, revoked or expired.',
-  dashboard_only: 'No API key may do this: API keys and members are managed in the dashboard.',
-  view_only_member: 'A view-only member of the dashboard cannot make changes. API keys never get it.',
+  dashboard_only: 'API keys cannot do this: keys and members are managed in the dashboard.',
+  view_only_member: 'View-only members of the dashboard cannot make changes. API keys never get this error.',
   validation_error:
     'A field or a parameter is invalid, or the record is not in a state that allows this. `403`: the request has no User-Agent. `409`: the name, key or alias is taken.',
   missing_required_field: 'A required field is missing.',
@@ -22,9 +22,9 @@ export const MEANINGS: Record<ErrorName, string> = {
   invalid_attachment: 'An attachment must have either `content` or `path`.',
   reserved_recipient: 'A recipient is at a domain that nobody can own, such as `example.com`.',
   rate_limit_exceeded: 'Too many send requests from this client address. Retry after `retry-after`.',
-  daily_quota_exceeded: 'The email does not fit into the quota of 24 hours.',
-  monthly_quota_exceeded: 'The email does not fit into the quota of 30 days.',
-  automation_quota_exceeded: 'The plan allows no such number of automation runs in 30 days. Nothing was stored.',
+  daily_quota_exceeded: 'The email would exceed the quota of 24 hours.',
+  monthly_quota_exceeded: 'The email would exceed the quota of 30 days.',
+  automation_quota_exceeded: 'The plan does not allow that many automation runs in 30 days. Nothing was stored.',
   reputation_limit_exceeded: 'The domain is new and may not send more yet. Retry after `retry-after`.',
   reputation_paused: 'Sending is paused for the account or the domain.',
   plan_limit_reached: 'The plan allows no more domains.',
@@ -32,15 +32,16 @@ export const MEANINGS: Record<ErrorName, string> = {
   contacts_busy: 'Contacts of the account are being written. Nothing was changed. Retry after `retry-after`.',
   contacts_timeout: 'Writing contacts took too long. Nothing was changed. Retry after `retry-after`.',
   batch_incomplete:
-    'Time ran out before all emails of the batch were stored. `sent` has those that are sent. `422` without an `Idempotency-Key`.',
+    'Time ran out before all emails of the batch were stored. `sent` has those that are sent. The status is `422` without an `Idempotency-Key`.',
   sending_service_unavailable:
     'Nothing can be sent now: the server is overloaded, cannot reach its database, or is paused. Retry after `retry-after`.',
   sending_configuration_unavailable:
-    'The configuration of the server does not let it send email of this domain. Retry after `retry-after`.',
-  internal_server_error: 'An error of the server.',
+    'The server cannot send email of this domain because of its configuration. Retry after `retry-after`.',
+  internal_server_error: 'An unexpected error in the server.',
   contact_limit_reached: 'The plan allows no more contacts.',
   ai_credits_exceeded: 'The account has no AI credits left.',
-  application_error: 'An error between you and the server, as the `resend` package names one that it cannot read.',
+  application_error:
+    'An error between you and the server: the name that the `resend` package gives to a response that it cannot read.',
 }
 
 /** Errors that any route can respond with. */
@@ -52,7 +53,7 @@ export const usualErrors: ReadonlySet<ErrorName> = new Set<ErrorName>([
 /** Errors that any route that sends email can respond with. */
 export const sendErrors: ReadonlySet<ErrorName> = new Set<ErrorName>(['rate_limit_exceeded', ...SEND_ERRORS])
 
-/** Makes a table of the errors of a kind that routes have. */
+/** Makes a table of the errors of one kind. */
 export function errorTable(used: ReadonlySet<ErrorName>, kind: 'usual' | 'send' | 'other'): string {
   const kindOf = (name: ErrorName) => (usualErrors.has(name) ? 'usual' : sendErrors.has(name) ? 'send' : 'other')
   const names = (Object.keys(statusOf) as ErrorName[]).filter(name => used.has(name) && kindOf(name) === kind)

@@ -1,7 +1,7 @@
-/** An example of a page: what is to be pasted, and what it answers, which is '' when it answers nothing. */
+/** An example of a page: the code to paste and its output, which is '' if there is none. */
 export type Example = { title: string; language: 'sh' | 'js'; code: string; answer: string }
 
-/** The fenced blocks of a page in their order: a `sh` or a `js` one is an example, any other the answer of the one before. */
+/** Reads the fenced blocks of a page in order: `sh` and `js` blocks are examples, any other is the output of the block before. */
 export function readExamples(markdown: string): Example[] {
   const examples: Example[] = []
   let title = ''

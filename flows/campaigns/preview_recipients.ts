@@ -21,7 +21,7 @@ export const RecipientsPreview = z
     object: z.literal('campaign_recipients_preview'),
     campaign_id: z.string().describe('Id of the campaign.'),
     contacts: z.int().describe('Contacts in its audience and its segment.'),
-    recipients: z.int().describe('Those of them who would get it.'),
+    recipients: z.int().describe('Contacts of these who would get it.'),
     left_out: z
       .object(
         Object.fromEntries(LeftOut.options.map(name => [name, z.int().describe(REASONS[name])])) as Record<
@@ -29,7 +29,7 @@ export const RecipientsPreview = z
           z.ZodInt
         >,
       )
-      .describe('Those who would not, by the first reason that applies.'),
+      .describe('Contacts who would not get it, by the first reason that applies.'),
   })
   .meta({ id: 'RecipientsPreview' })
 export type RecipientsPreview = z.infer<typeof RecipientsPreview>

@@ -26,5 +26,5 @@ export function judgeClock(offset: number, error: number): Finding {
   const by = Math.abs(offset)
   if (by <= TOLERANCE_MS + error) return tell.ok(`This host and the database agree to ${Math.round(by + error)} ms.`)
   const finding = `This host is ${(by / 1000).toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} the database.`
-  return tell.warning(finding, 'timedatectl set-ntp true   (on the one that is wrong, or on both)')
+  return tell.warning(finding, 'timedatectl set-ntp true   (on the host whose clock is wrong, or on both)')
 }

@@ -36,7 +36,7 @@ export function databaseChecks(pool: Pool, site: Site, isUpToDate: boolean): Che
 async function checkSecretKey(pool: Pool, { SECRET_KEY: secret_key }: Config): Promise<Finding[]> {
   const secrets = createSecrets(secret_key as string)
   try {
-    if (await isUnused(pool, secrets)) return [SECRET_KEY.ok('Nothing is sealed in this database yet.')]
+    if (await isUnused(pool, secrets)) return [SECRET_KEY.ok('Nothing is encrypted in this database yet.')]
   } catch (error) {
     if (!(error instanceof StartupError)) throw error
     return [
@@ -48,7 +48,7 @@ async function checkSecretKey(pool: Pool, { SECRET_KEY: secret_key }: Config): P
   }
   const keys = await listSealedKeys(pool, MAX_KEYS)
   const unusable = keys.filter(key => !opens(key))
-  if (unusable.length === 0) return [SECRET_KEY.ok(`It opens all ${keys.length} signing keys.`)]
+  if (unusable.length === 0) return [SECRET_KEY.ok(`It decrypts all ${keys.length} signing keys.`)]
   return unusable.map(({ domain, selector }) =>
     about(`domain ${domain}`).problem(`Its signing key ${selector} cannot be used: nothing is sent from it.`, RESTORE),
   )

@@ -32,7 +32,7 @@ export async function checkDomains(pool: Pool, site: Site): Promise<Finding[]> {
   }
   await Promise.all(Array.from({ length: AT_ONCE }, checkNext))
   if (domains.length > MAX_DOMAINS) {
-    findings.push(about('domains').unknown(`There are more than these ${MAX_DOMAINS}, which were not looked at.`))
+    findings.push(about('domains').unknown(`Only ${MAX_DOMAINS} domains were checked; there are more.`))
   }
   return findings
 }
@@ -40,7 +40,8 @@ export async function checkDomains(pool: Pool, site: Site): Promise<Finding[]> {
 async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAsking: boolean): Promise<Finding[]> {
   const { account_id, id, name, status } = row
   const tell = about(`domain ${name} of ${row.account}`)
-  if (row.is_trusted && isNobodys(name)) return [tell.ok('The operator vouches for it; DNS cannot have it.')]
+  if (row.is_trusted && isNobodys(name))
+    return [tell.ok('The operator added it as verified; its name cannot be in DNS.')]
   const zone = await findZoneRecords(pool, account_id, id, site.config.SERVER_DOMAIN)
   if (!zone) return [] // deleted meanwhile
   const { domain, records } = zone
@@ -51,8 +52,8 @@ async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAskin
     records.map(async record => ({ record, ...(isAsking ? await checkRecord(site.dns, record) : statusOf(record)) })),
   )
   const missing = checked.filter(found => found.status !== 'verified')
-  const state = `It is ${row.is_trusted ? 'vouched for by the operator' : status}`
-  if (missing.length === 0) return [tell.ok(`${state}, and its ${records.length} records are there.`)]
+  const state = `It is ${row.is_trusted ? 'added as verified' : status}`
+  if (missing.length === 0) return [tell.ok(`${state}, and all ${records.length} records are in DNS.`)]
   return missing.map(({ record, ...found }) => {
     const said = found.problem ?? `Its record is ${found.status}.`
     const finding = `${state}; ${record.record} record ${record.type} ${record.name}: ${said}`

@@ -40,7 +40,7 @@ function checkVersion({ version, version_number }: Server): Finding {
 function checkDurable(setting: ServerSetting, server: Server): Finding {
   const { name, setting: value } = setting
   if (value !== 'off') return tell.ok(`${name} is ${value}.`)
-  return tell.problem(`${name} is off: a crash may lose what was answered with 200.`, turnOn(setting, server))
+  return tell.problem(`${name} is off: a crash may lose email that was accepted with 200.`, turnOn(setting, server))
 }
 
 /** Returns how to undo a setting where it was made. */
@@ -53,7 +53,7 @@ function turnOn({ name, source }: ServerSetting, { database, role }: Server): st
     case 'database user':
       return `ALTER ROLE ${quoted(role)} IN DATABASE ${quoted(database)} RESET ${name};`
     case 'client':
-      return `Take ${name} out of the options of DATABASE_URL and out of PGOPTIONS.`
+      return `Remove ${name} from the options of DATABASE_URL and from PGOPTIONS.`
     case 'command line':
       return `Start Postgres without -c ${name}=off.`
     default:

@@ -51,22 +51,24 @@ function checkWorkers({ runners, due_since }: Queue): Finding {
 function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[] {
   if (!due_since) return [QUEUE.ok('Nothing is due.')]
   const late = now.getTime() - due_since.getTime()
-  const finding = `What is due waits for ${duration(late)} at most.`
+  const finding = `Email that is due has waited for up to ${duration(late)}.`
   if (late < LATE_MS || paused_at) return [QUEUE.ok(finding)]
   const tell = late < VERY_LATE_MS ? QUEUE.warning : QUEUE.problem
-  return [tell(finding, 'Start more workers, or look into their log.')]
+  return [tell(finding, 'Start more workers, or check their logs.')]
 }
 
 function checkHeld({ held }: Queue): Finding[] {
   if (held === 0) return []
-  return [QUEUE.warning(`${held} messages may have arrived or not, and wait for a person (IN_DOUBT=hold).`)]
+  return [
+    QUEUE.warning(`${held} messages may or may not have arrived, and wait for a person to decide (IN_DOUBT=hold).`),
+  ]
 }
 
 /** Warns of bounces and complaints that had no effect: their recipients may get more mail. */
 function checkReports(count: number): Finding {
   if (count === 0) return REPORTS.ok(`Every bounce and complaint of the last ${REPORT_DAYS} days was understood.`)
   const many = count < MAX_REPORTS ? `${count}` : `${MAX_REPORTS} or more`
-  const finding = `${many} of the bounces and complaints of the last ${REPORT_DAYS} days changed nothing.`
+  const finding = `${many} bounces and complaints of the last ${REPORT_DAYS} days had no effect.`
   return REPORTS.warning(finding, 'npm run admin -- report list')
 }
 
@@ -88,10 +90,7 @@ function checkPlatform({ paused_at, pause_reason, is_transport_unusable, transpo
   }
   if (is_transport_unusable) {
     findings.push(
-      SENDING.problem(
-        `A worker cannot use the transport: ${transport_fault}`,
-        'Set MAIL_TRANSPORT right, and restart.',
-      ),
+      SENDING.problem(`A worker cannot use the transport: ${transport_fault}`, 'Correct MAIL_TRANSPORT, and restart.'),
     )
   }
   return findings.length > 0 ? findings : [SENDING.ok('It is not paused.')]

@@ -17,7 +17,7 @@ const PresentedRecord = z
     priority: z.int().optional().describe('Priority of an MX record.'),
     status: z
       .enum(['not_started', ...RecordCheck.shape.status.options])
-      .describe('Result of the last check of DNS. `temporary_failure`: name servers did not answer.'),
+      .describe('Result of the last check of DNS. `temporary_failure`: name servers did not respond.'),
     problem: z.string().optional().describe('The mistake in a record that is not verified.'),
   })
   .meta({ id: 'DomainRecord' })

@@ -19,7 +19,7 @@ export type Purpose = z.infer<typeof Purpose>
 export const REENTRY =
   '`always`: each event starts a run. `while_not_running`: not while the contact has one. `once`: one run per contact, ever.'
 export const PURPOSE =
-  '`transactional`: its emails go to contacts that have unsubscribed too, never to suppressed ones.'
+  '`transactional`: its emails also go to contacts that have unsubscribed, but never to suppressed addresses.'
 
 /** In characters. */
 export const MAX_NAME = 255
@@ -27,8 +27,9 @@ const Name = z.string().min(1).max(MAX_NAME).describe('Name for people, of 1 to 
 const steps = counted(0, MAX_STEPS, 'steps', z.array(NewStep))
 const connections = counted(0, MAX_CONNECTIONS, 'connections', z.array(NewConnection))
 
-const STATUS = '`enabled`: contacts enter from now on. `disabled`: none does, and those inside go on.'
-const TRIGGER = 'Name of the event that contacts enter by, in place of a step of type `trigger`.'
+const STATUS =
+  '`enabled`: contacts enter from now on. `disabled`: no contacts enter, and runs that have started continue.'
+const TRIGGER = 'Name of the event that makes contacts enter, in place of a step of type `trigger`.'
 const trigger = EventName.nullish().describe(TRIGGER)
 
 /** The body of POST /automations (contract 10.2). Checks its shape, and each step separately. */

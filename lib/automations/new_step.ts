@@ -80,7 +80,7 @@ export type ConnectionType = z.infer<typeof ConnectionType>
 
 export const NewConnection = z
   .object({
-    from: z.string().describe('Key of the step that it begins at.'),
+    from: z.string().describe('Key of the step at which it begins.'),
     to: z.string().describe('Key of the step that it leads to.'),
     type: ConnectionType.nullish()
       .transform(type => type ?? 'default')
@@ -103,7 +103,7 @@ export const AddedStep = withTwins(
     after: z
       .string()
       .nullish()
-      .describe('Key or id of the step that it follows. Default: the last one on the way of `default` connections.'),
+      .describe('Key or id of the step that it follows. Default: the last step along the `default` connections.'),
     connection_type: ConnectionType.nullish().describe('Type of the connection from that step. Default: `default`.'),
   }),
 ).meta({ id: 'NewAutomationStep' })

@@ -21,7 +21,7 @@ const emptyIsNull = <Schema extends z.ZodType>(schema: Schema) =>
 const orNull = <Value>(value: Value | null | undefined): Value | null => value ?? null
 
 const TriggerConfig = withTwins(
-  z.object({ event_name: EventName.describe('Name of the event that contacts enter by.') }),
+  z.object({ event_name: EventName.describe('Name of the event that makes contacts enter.') }),
 ).meta({ id: 'TriggerStepConfig' })
 
 /** Booleans become strings, since variables cannot be booleans. */

@@ -34,7 +34,7 @@ export const NewAbTest = z
       .min(1)
       .max(100)
       .nullish()
-      .describe('Share of the recipients that the variants are tried on. Default: 20. With 100 there is no winner.'),
+      .describe('Percentage of the recipients that get the test. Default: 20. With 100 there is no winner.'),
     winner_metric: WinnerMetric.nullish().describe('The rate by which the winner is chosen. Default: `open_rate`.'),
     wait_hours: z
       .int()
@@ -44,7 +44,7 @@ export const NewAbTest = z
       .describe('Hours from the last email of the test until the winner is chosen. Default: 4.'),
     variants: counted(MIN_VARIANTS, MAX_VARIANTS, 'variants', z.array(Variant))
       .nullish()
-      .describe('2 to 5 variants, each with what it has of its own.'),
+      .describe('2 to 5 variants, each with the fields in which it differs.'),
   })
   .superRefine(({ enabled, variants }, context) => {
     if (enabled === false) return
@@ -87,10 +87,10 @@ const AbVariant = z
 export const AbTest = z
   .object({
     enabled: z.literal(true).describe('A campaign without a test has null.'),
-    test_percentage: z.int().describe('Share of the recipients that the variants are tried on.'),
+    test_percentage: z.int().describe('Percentage of the recipients that get the test.'),
     winner_metric: WinnerMetric.describe('The rate by which the winner is chosen.'),
     wait_hours: z.int().describe('Hours from the last email of the test until the winner is chosen.'),
-    variants: z.array(AbVariant).describe('The variants, each with what it has of its own.'),
+    variants: z.array(AbVariant).describe('The variants, each with the fields in which it differs.'),
   })
   .meta({ id: 'AbTest' })
 export type AbTest = z.infer<typeof AbTest>

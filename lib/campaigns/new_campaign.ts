@@ -28,8 +28,8 @@ const fields = {
   template_id: TemplateRef.nullish().describe(
     'Id or alias of a template, published when the campaign is sent. Excludes `html` and `text`.',
   ),
-  track_opens: z.boolean().nullish().describe('Whether opens are tracked. Default: as its domain says.'),
-  track_clicks: z.boolean().nullish().describe('Whether clicks are tracked. Default: as its domain says.'),
+  track_opens: z.boolean().nullish().describe('True if opens are tracked. Default: the setting of its domain.'),
+  track_clicks: z.boolean().nullish().describe('True if clicks are tracked. Default: the setting of its domain.'),
   ab_test: NewAbTest.nullish().describe(
     'Tries 2 to 5 variants on some of the recipients; the rest gets the best. Null: no test.',
   ),
@@ -49,7 +49,10 @@ export const NewCampaign = withTwins(
     .object({
       from: From.describe(FROM),
       ...fields,
-      send: z.boolean().nullish().describe('`true` sends it at once, or at `scheduled_at`. Default: it stays a draft.'),
+      send: z
+        .boolean()
+        .nullish()
+        .describe('`true` sends it immediately, or at `scheduled_at`. Default: it stays a draft.'),
       scheduled_at: ScheduledAt.nullish().describe(`${SCHEDULED_AT} Only with \`send\`.`),
       expected_recipients,
     })

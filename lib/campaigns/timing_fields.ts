@@ -29,13 +29,15 @@ export const timingFields = {
     .min(1)
     .max(MAX_HOURS)
     .nullish()
-    .describe('Leaves out contacts who were sent a campaign within so many hours, up to 8,760. Null: nobody.'),
+    .describe(
+      'Leaves out contacts who were sent a campaign within this many hours, up to 8,760. Null: nobody is left out.',
+    ),
   exclude_unengaged_days: z
     .int()
     .min(1)
     .max(MAX_DAYS)
     .nullish()
     .describe(
-      'Leaves out contacts who have been sent campaigns for so many days, up to 730, and opened none in this time.',
+      'Leaves out contacts who have been sent campaigns for this many days, up to 730, and opened none in that time.',
     ),
 }

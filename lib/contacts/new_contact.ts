@@ -46,7 +46,9 @@ export const contactFields = {
   do_not_track: z
     .boolean()
     .nullish()
-    .describe('`true`: opens and clicks of mail to it are not tracked, whatever the email or its domain says.'),
+    .describe(
+      '`true`: opens and clicks of mail to it are never tracked, even if the email or its domain enables tracking.',
+    ),
   timezone: Zone.describe('IANA time zone such as `Europe/Berlin`, for campaigns in local time. Null clears it.'),
   properties: Properties.describe('Values by the keys of contact properties. A value of null removes it.'),
 }

@@ -13,23 +13,28 @@ export async function checkBaseUrl(site: Site): Promise<Finding[]> {
   const url = new URL(base)
   const host = hostOf(url)
   if (/^(?:.*\.)?localhost$|^127\.|^::1$/.test(host)) {
-    return [BASE_URL.warning(`${base} leads to this machine only.`, 'BASE_URL=https:// and the public name of the API')]
+    return [
+      BASE_URL.warning(
+        `${base} is reachable only from this machine.`,
+        'BASE_URL=https:// and the public name of the API',
+      ),
+    ]
   }
   const findings = [...(isIP(host) ? [] : [await checkName(site, host)])]
   if (url.protocol === 'http:') {
     const fix = `BASE_URL=https://${url.host}   (with TLS in front of it)`
-    findings.push(BASE_URL.warning(`${base} is without TLS: API keys travel in the clear.`, fix))
+    findings.push(BASE_URL.warning(`${base} has no TLS: API keys are sent in the clear.`, fix))
   }
   if (!TRUSTED_PROXIES) {
-    const fix = 'TRUSTED_PROXIES=the addresses of what is in front, such as 127.0.0.1'
-    findings.push(PROXIES.warning('It is not set: all clients behind one proxy share one limit of sends.', fix))
+    const fix = 'TRUSTED_PROXIES=the addresses of the proxies in front, such as 127.0.0.1'
+    findings.push(PROXIES.warning('It is not set: all clients behind a proxy share one rate limit.', fix))
   }
   return findings
 }
 
 async function checkName({ dns, addresses }: Site, name: string): Promise<Finding> {
   const answer = await dns.addresses(name)
-  if (answer.outcome === 'failed') return BASE_URL.unknown(`${name} could not be asked (${answer.reason}).`)
+  if (answer.outcome === 'failed') return BASE_URL.unknown(`${name} could not be looked up (${answer.reason}).`)
   if (answer.outcome === 'found') return BASE_URL.ok(`${name} leads to ${answer.records.join(', ')}.`)
   const records = addresses.map(value => recordLine({ name, type: addressType(value), value })).join('\n')
   return BASE_URL.warning(`${name} has no address.`, records || `${name}. IN A the public address of the API`)

@@ -42,17 +42,20 @@ async function ask(site: Site, dns: Dns, { zone, page }: Blocklist, address: str
   const { state, detail } = readListing(answer)
   if (state === 'free') return tell.ok(`${address} is not on it.`)
   if (state === 'unknown') return tell.unknown(`${address}: ${detail}`)
-  return fault(site, tell)(`${address} is on it (${detail}).`, `Ask to be taken off: ${page(address)}`)
+  return fault(site, tell)(`${address} is on it (${detail}).`, `Request its removal: ${page(address)}`)
 }
 
 /** A listed address has a record in 127.0.0.0/8. Spamhaus responds with 127.255.255.x to name servers that it does not serve. */
 function readListing(answer: Answer<string>): { state: 'free' | 'listed' | 'unknown'; detail: string } {
   if (answer.outcome === 'none') return { state: 'free', detail: '' }
-  if (answer.outcome === 'failed') return { state: 'unknown', detail: `it could not be asked (${answer.reason}).` }
+  if (answer.outcome === 'failed') return { state: 'unknown', detail: `it could not be queried (${answer.reason}).` }
   const detail = answer.records.join(', ')
-  const refused = 'it does not answer this name server'
+  const refused = 'it does not serve this name server'
   if (answer.records.some(record => record.startsWith('127.255.255.'))) {
-    return { state: 'unknown', detail: `${refused} (${detail}); set DNS_SERVERS to one of your own, not a public one.` }
+    return {
+      state: 'unknown',
+      detail: `${refused} (${detail}); set DNS_SERVERS to your own resolver, not a public one.`,
+    }
   }
   if (!answer.records.every(record => record.startsWith('127.'))) {
     return { state: 'unknown', detail: `the name server makes up answers (${detail}).` }

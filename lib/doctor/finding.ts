@@ -29,11 +29,11 @@ export async function runChecks(checks: Check[], deadline_ms: number): Promise<F
 async function runCheck({ check, run }: Check, deadline_ms: number): Promise<Finding[]> {
   const late = Promise.withResolvers<Finding[]>()
   const tell = about(check)
-  const timer = setTimeout(() => late.resolve([tell.unknown(`No answer in ${deadline_ms / 1000} s.`)]), deadline_ms)
+  const timer = setTimeout(() => late.resolve([tell.unknown(`No result within ${deadline_ms / 1000} s.`)]), deadline_ms)
   try {
     return await Promise.race([run(), late.promise])
   } catch (error) {
-    return [tell.unknown(`It could not be looked at: ${(error as Error).message}`)]
+    return [tell.unknown(`It could not be checked: ${(error as Error).message}`)]
   } finally {
     clearTimeout(timer)
   }

@@ -14,8 +14,9 @@ const wholeName =
 export async function checkHeloName(site: Site): Promise<Finding[]> {
   const { HELO_NAME } = site.config
   if (!wholeName.test(HELO_NAME)) {
-    const fix = 'HELO_NAME=the whole name of this host, which its address leads back to, such as mail.acme.com'
-    return [fault(site, HELO)(`${HELO_NAME} is no name that receivers can look up.`, fix)]
+    const fix =
+      'HELO_NAME=the full name of this host, such as mail.acme.com; the PTR record of its address must have this name'
+    return [fault(site, HELO)(`${HELO_NAME} is not a name that receivers can look up.`, fix)]
   }
   const pointers = site.addresses.map(address => checkPointer(site, address))
   return [await checkName(site), ...(await Promise.all(pointers))]
@@ -26,7 +27,7 @@ async function checkName(site: Site): Promise<Finding> {
   const { addresses } = site
   const answer = await site.dns.addresses(name)
   if (answer.outcome === 'failed')
-    return HELO.unknown(`The addresses of ${name} could not be asked (${answer.reason}).`)
+    return HELO.unknown(`The addresses of ${name} could not be looked up (${answer.reason}).`)
   const records = addresses.map(value => recordLine({ name, type: addressType(value), value }))
   const fix = records.join('\n') || `${name}. IN A the public address of this host`
   if (answer.outcome === 'none') return fault(site, HELO)(`${name} has no address.`, fix)
@@ -43,9 +44,10 @@ async function checkName(site: Site): Promise<Finding> {
 /** Checks the reverse name: receivers look up the name of an address, and then whether that name has the address. */
 async function checkPointer(site: Site, address: string): Promise<Finding> {
   const { HELO_NAME: name } = site.config
-  const fix = `${recordLine({ name: reverseName(address), type: 'PTR', value: name })}   (set by whom the address is from)`
+  const fix = `${recordLine({ name: reverseName(address), type: 'PTR', value: name })}   (at the provider of the address)`
   const answer = await site.dns.names(address)
-  if (answer.outcome === 'failed') return PTR.unknown(`The name of ${address} could not be asked (${answer.reason}).`)
+  if (answer.outcome === 'failed')
+    return PTR.unknown(`The name of ${address} could not be looked up (${answer.reason}).`)
   if (answer.outcome === 'none') return fault(site, PTR)(`${address} has no name.`, fix)
   const found = answer.records.join(', ')
   if (!answer.records.includes(name.toLowerCase())) {
@@ -55,7 +57,7 @@ async function checkPointer(site: Site, address: string): Promise<Finding> {
     )
   }
   const back = await site.dns.addresses(name)
-  if (back.outcome === 'failed') return PTR.unknown(`The addresses of ${name} could not be asked (${back.reason}).`)
+  if (back.outcome === 'failed') return PTR.unknown(`The addresses of ${name} could not be looked up (${back.reason}).`)
   if (back.outcome === 'none' || !back.records.includes(address)) {
     const record = recordLine({ name, type: addressType(address), value: address })
     return fault(site, PTR)(`${address} is named ${name}, which does not lead back to it.`, record)

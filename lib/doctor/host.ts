@@ -27,7 +27,10 @@ export function judgeDisk(what: string, directory: string, free: number, size: n
   const tell = about(`disk of ${what}`)
   const finding = `${gigabytes(free)} free of ${gigabytes(size)} (${Math.round((free / size) * 100)} %).`
   if (free >= MIN_BYTES && free >= size * MIN_SHARE) return tell.ok(finding)
-  return tell.warning(finding, `Make room, or give it more: du -xh --max-depth=2 ${directory} | sort -h | tail`)
+  return tell.warning(
+    finding,
+    `Free some space, or enlarge the disk: du -xh --max-depth=2 ${directory} | sort -h | tail`,
+  )
 }
 
 function gigabytes(bytes: number): string {
@@ -46,6 +49,6 @@ export async function checkTimeService(): Promise<Finding> {
     case 'no':
       return tell.warning('It is not set by NTP.', 'timedatectl set-ntp true')
     default:
-      return tell.unknown('Nobody here says whether it is set by NTP (there is no timedatectl).')
+      return tell.unknown('It is not known whether NTP sets it (there is no timedatectl).')
   }
 }

@@ -25,7 +25,7 @@ async function checkPort(port: number): Promise<Finding> {
     const line = await readGreeting('127.0.0.1', port, DEADLINE_MS)
     return line.startsWith('220') ? PORT.ok(`${port} is greeted by ${line}.`) : PORT.warning(`${port} says ${line}.`)
   } catch (error) {
-    const finding = `Nobody receives mail on port ${port} of this host (${(error as Error).message}).`
+    const finding = `No mail is received on port ${port} of this host (${(error as Error).message}).`
     return PORT.warning(finding, 'node workers/smtp.ts')
   }
 }
@@ -33,15 +33,15 @@ async function checkPort(port: number): Promise<Finding> {
 async function checkCertificate(file: string | undefined): Promise<Finding> {
   if (!file) {
     const fix = 'SMTP_TLS_CERT=/etc/letsencrypt/live/mail.acme.com/fullchain.pem\nSMTP_TLS_KEY=.../privkey.pem'
-    return CERTIFICATE.warning('There is none: mail comes here in clear.', fix)
+    return CERTIFICATE.warning('There is none: mail arrives without TLS.', fix)
   }
   try {
     const { validTo } = new X509Certificate(await readFile(file))
     const left = Date.parse(validTo) - now().getTime()
-    const fix = 'Renew it; a new file is read by itself.'
+    const fix = 'Renew it; a new file is read automatically.'
     if (left < 0) return CERTIFICATE.problem(`It has expired: ${validTo}.`, fix)
     if (left < SOON_MS) return CERTIFICATE.warning(`It expires soon: ${validTo}.`, fix)
-    return CERTIFICATE.ok(`It holds until ${validTo}.`)
+    return CERTIFICATE.ok(`It is valid until ${validTo}.`)
   } catch (error) {
     return CERTIFICATE.problem(`${file} cannot be read: ${(error as Error).message}`)
   }

@@ -21,13 +21,14 @@ export async function checkPort25(site: Site, server: string | undefined): Promi
   const greeted = results.filter(({ outcome }) => outcome === 'greeted')
   const shut = results.filter(({ outcome }) => outcome === 'shut')
   const list = (some: Result[]) => some.map(result => `${result.host} (${result.detail})`).join(', ')
-  if (shut.length === 0 && greeted.length === 0) return [tell.unknown(`No server was found to try: ${list(results)}.`)]
+  if (shut.length === 0 && greeted.length === 0)
+    return [tell.unknown(`No server was found that could be tried: ${list(results)}.`)]
   if (greeted.length === 0) {
     const fix = [
-      'Ask whom this host is from to open outgoing TCP port 25 (nc -v gmail-smtp-in.l.google.com 25 must be greeted with 220),',
+      'Ask the provider of this host to open outgoing TCP port 25 (nc -v gmail-smtp-in.l.google.com 25 must show a greeting with 220),',
       'or send through a relay on another port: MAIL_TRANSPORT=smtp://user:pass@relay.acme.com:587',
     ]
-    return [fault(site, tell)(`It is shut: ${list(shut)}.`, fix.join('\n'))]
+    return [fault(site, tell)(`It is blocked: ${list(shut)}.`, fix.join('\n'))]
   }
   if (shut.length > 0) return [tell.warning(`Not all can be reached: ${list(shut)}; greeted by ${list(greeted)}.`)]
   return [tell.ok(`Greeted by ${list(greeted)}.`)]

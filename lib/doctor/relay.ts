@@ -15,16 +15,19 @@ export async function checkRelay(url: string, helo_name: string): Promise<Findin
   const tell = about(`relay ${server.host}:${server.port}`)
   try {
     const { secure, allowsAuth } = await probe(server)
-    const told = [secure ? tell.ok('It answers, with TLS.') : tell.warning('It answers, without TLS.', requireTls(url))]
+    const told = [
+      secure ? tell.ok('It responds, with TLS.') : tell.warning('It responds, without TLS.', requireTls(url)),
+    ]
     if (!server.auth) return told
     if (!secure) {
-      const finding = 'The password travels in the clear: whoever is on the way can read it and send in your name.'
+      const finding = 'The password is sent in the clear: anybody on the way can read it and send in your name.'
       return [tell.problem(finding, requireTls(url))]
     }
-    if (!allowsAuth) return [...told, tell.problem('It takes no password.', 'Leave user and password out of its URL.')]
+    if (!allowsAuth)
+      return [...told, tell.problem('It does not accept a password.', 'Remove user and password from its URL.')]
     const session = await SmtpSession.open(server, TIMEOUTS, AbortSignal.timeout(TIMEOUTS.connect))
     session.quit()
-    return [...told, tell.ok('It takes the password.')]
+    return [...told, tell.ok('It accepts the password.')]
   } catch (error) {
     const { message } = error as Error
     return [tell.problem(message.replace(/\.?$/, '.'), /certificate/.test(message) ? CERTIFICATE : fixOf(server))]
@@ -37,11 +40,11 @@ function requireTls(url: string): string {
   wanted.searchParams.delete('ignoreTLS')
   wanted.searchParams.set('requireTLS', 'true')
   wanted.password &&= 'PASSWORD'
-  return `${wanted.href}   (in its place, once it offers STARTTLS), or smtps://...:465`
+  return `${wanted.href}   (instead, once it offers STARTTLS), or smtps://...:465`
 }
 
 function fixOf({ host, port }: SmtpServer): string {
-  return `Set its URL right; nc -v ${host} ${port} must be greeted with 220.`
+  return `Correct its URL; nc -v ${host} ${port} must show a greeting with 220.`
 }
 
 /** Connects without a password: greeting, EHLO, and STARTTLS if it is offered. */

@@ -31,17 +31,17 @@ function tellTransport({ config, transports }: Site): Finding[] {
   const relays = relayUrls(config).length
   const findings = [tellDefault(defaultTransport(config), relays)]
   const others = transports.filter(kind => kind !== defaultTransport(config))
-  if (others.length > 0) findings.push(TRANSPORT.ok(`Mail of some domains leaves otherwise: ${others.join(', ')}.`))
+  if (others.length > 0) findings.push(TRANSPORT.ok(`Some domains use other transports: ${others.join(', ')}.`))
   if (transports.includes('relay') && relays === 0) {
-    const finding = 'Some domains are to leave by a relay, and there is none: their mail waits.'
+    const finding = 'Some domains use a relay, but none is configured: their mail waits.'
     findings.push(TRANSPORT.problem(finding, 'RELAY_URL=smtp://user:pass@relay.acme.com:587'))
   }
   return findings
 }
 
 function tellDefault(kind: TransportKind, relays: number): Finding {
-  if (kind === 'direct') return TRANSPORT.ok('direct: mail goes to its receivers from here.')
-  if (kind === 'relay') return TRANSPORT.ok(`Mail leaves by ${relays === 1 ? 'a relay' : `${relays} relays`}.`)
+  if (kind === 'direct') return TRANSPORT.ok('direct: mail is sent from here to its receivers.')
+  if (kind === 'relay') return TRANSPORT.ok(`Mail is sent through ${relays === 1 ? 'a relay' : `${relays} relays`}.`)
   const fix = 'MAIL_TRANSPORT=direct, or MAIL_TRANSPORT=smtp://user:pass@relay.acme.com:587'
   return TRANSPORT.warning('capture: mail is stored, nothing leaves this machine.', fix)
 }

@@ -32,7 +32,7 @@ function isPlainUrl(text: string): boolean {
 export const BrandChange = z.object({
   name: Name.nullish().describe('Name of the sender. Default, and with null: the name of the domain.'),
   color: Color.nullish().describe(
-    'Color of the buttons, such as `#1a5fb4`. It is shown darker if white text on it could not be read. Null: the usual one.',
+    'Color of the buttons, such as `#1a5fb4`. A color on which white text would not be readable is darkened. Null: the default color.',
   ),
   logo_url: LogoUrl.nullish().describe('Image above the name, at an https URL. Null: none.'),
 })
@@ -43,7 +43,7 @@ export type BrandChange = z.infer<typeof BrandChange>
 export const Brand = z
   .object({
     name: z.string().nullable().describe('Name of the sender; null: the name of the domain.'),
-    color: z.string().nullable().describe('Color of the buttons; null: the usual one.'),
+    color: z.string().nullable().describe('Color of the buttons; null: the default color.'),
     logo_url: z.string().nullable().describe('URL of the image above the name; null: none.'),
   })
   .meta({ id: 'Brand' })

@@ -30,7 +30,7 @@ const changeable = {
   open_tracking: z
     .boolean()
     .optional()
-    .describe('Count opens of its emails, unless an email says otherwise. Default of a new domain: `false`.'),
+    .describe('Count opens of its emails, unless an email has its own setting. Default of a new domain: `false`.'),
   click_tracking: z.boolean().optional().describe('The same, for clicks on links.'),
   tls: z
     .enum(['opportunistic', 'enforced'])

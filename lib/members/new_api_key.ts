@@ -4,7 +4,7 @@ import { moment } from '#lib/zod_fields.ts'
 const name = z.string().trim().min(1).max(100).describe('Name for people.')
 const permission = z
   .enum(['full_access', 'sending_access'])
-  .describe('`full_access`: everything but managing keys and members. `sending_access`: only sending.')
+  .describe('`full_access`: everything except managing keys and members. `sending_access`: only sending.')
 const domain_id = z
   .guid()
   .nullable()
@@ -12,7 +12,7 @@ const domain_id = z
 const default_domain_id = z
   .guid()
   .nullable()
-  .describe('Id of the domain of requests that must name one and do not; null: none.')
+  .describe('Id of the default domain of requests that need a domain and name none; null: none.')
 const expires_at = moment.nullable().describe('When the key expires; null: never.')
 
 export const NewApiKey = z

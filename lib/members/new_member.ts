@@ -6,7 +6,7 @@ import { ROLES } from './roles.ts'
 
 export const Role = z
   .enum(ROLES)
-  .describe('`owner`: may do everything. `admin`: everything but change owners. `view_only`: may only read.')
+  .describe('`owner`: may do everything. `admin`: everything except changing owners. `view_only`: may only read.')
 
 /** The address with which a member signs in, in lower case. */
 const MemberEmail = z
@@ -15,7 +15,7 @@ const MemberEmail = z
     const address = parseAddress(text.trim())
     return address ? address.address.toLowerCase() : refuse(context, 'validation_error', 'must be an email address')
   })
-  .describe('Address of the member, which signs in by it.')
+  .describe('Address of the member, who signs in with it.')
 
 const MemberName = z.string().trim().min(1).max(100).describe('Name of the member.')
 

@@ -29,7 +29,7 @@ const PropertyFilter = whole(
       key: z.string().describe('Key of a contact property.'),
       operator: z
         .enum(['eq', 'contains', 'exists'])
-        .describe('`exists` finds own values; the others find fallback values too. `contains` is for strings.'),
+        .describe('`exists` looks only at own values, the others also at fallback values. `contains` is for strings.'),
       value: PropertyValue.optional().describe('Value to compare with. `exists` takes none.'),
     })
     .superRefine(({ operator, value }, context) => {
@@ -75,7 +75,7 @@ const EmailPart = z
 const Elsewhere = z
   .undefined({ error: 'must be beside `filter`, not in it' })
   .optional()
-  .meta({ not: {}, description: 'Stands beside `filter`, not in it.' })
+  .meta({ not: {}, description: 'Not allowed here: `rules` is a field beside `filter`, not in it.' })
 
 /** Members of a segment's filter. Those that a change leaves out stay as they are. */
 const FilterChange = withTwins(
@@ -84,7 +84,7 @@ const FilterChange = withTwins(
       .enum(['all', 'subscribed', 'unsubscribed', 'members_only'])
       .optional()
       .describe('Default: `all`. `members_only`: only contacts that were added by hand.'),
-    email_contains: EmailPart.optional().describe('Part of the address, in any case. Null: any address.'),
+    email_contains: EmailPart.optional().describe('Part of the address, ignoring case. Null: any address.'),
     property_filters: counted(0, MAX_CONDITIONS, 'filters', z.array(PropertyFilter))
       .optional()
       .describe('Conditions on properties, all of which must be met.'),

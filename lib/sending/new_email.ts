@@ -43,8 +43,7 @@ const Tag = z.object({
   value: token.describe('The same.'),
 })
 
-const TOPIC =
-  'Id of a topic. Recipients who are not subscribed to it are dropped, and each other one gets headers to unsubscribe by.'
+const TOPIC = 'Id of a topic. Recipients who are not subscribed to it are dropped; the others get unsubscribe headers.'
 
 export const POLL =
   'A question to its recipients, in place of `{{poll}}` or at the end. `{{poll_url:<key>}}` is the link of an option. Default: a poll whose options are the keys of such placeholders, if there are any.'

@@ -27,10 +27,7 @@ export const WebhookReplay = z
       .pipe(moment)
       .describe('Beginning of the time range: an ISO 8601 date or timestamp with an offset.'),
     to: z.string().pipe(moment).optional().describe('End of the time range, exclusive. Default: now.'),
-    status: z
-      .enum(['failed', 'success'])
-      .default('failed')
-      .describe('Send the events again that failed, or that succeeded.'),
+    status: z.enum(['failed', 'success']).default('failed').describe('Send failed or successful events again.'),
     type: z.enum(EVENT_TYPES).optional().describe('Only events of this type.'),
   })
   .refine(({ from, to }) => !to || from < to, { path: ['to'], message: 'must be later than `from`' })

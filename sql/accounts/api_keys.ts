@@ -53,7 +53,7 @@ export const ApiKey = z
     default_domain_id: z
       .string()
       .nullable()
-      .describe('Id of the domain of requests that must name one and do not; null: none.'),
+      .describe('Id of the default domain of requests that need a domain and name none; null: none.'),
     created_at: z.date(),
     last_used_at: z.date().nullable().describe('When it was last used, to the minute; null: never.'),
     expires_at: z.date().nullable().describe('When it expires; null: never.'),

@@ -11,11 +11,11 @@ const listed = {
   object: z.literal('automation_run'),
   id: z.string(),
   automation_id: z.string().describe('Id of the automation.'),
-  version: z.int().describe('Version of the automation that it keeps to.'),
+  version: z.int().describe('Version of the automation that it uses.'),
   contact_id: z.string().describe('Id of the contact.'),
   contact_email: z.string().describe('Address of the contact when the run began.'),
   status: RunStatus.describe(
-    '`skipped`: it ended without doing its work, since it was stopped or its contact gets no mail.',
+    '`skipped`: it ended without doing its work, because it was stopped or its contact gets no mail.',
   ),
   error: z.string().nullable().describe('Why it failed or was skipped.'),
   started_at: z.date().describe('When the contact entered.'),
@@ -31,13 +31,13 @@ const RunStep = z
   .object({
     key: z.string().describe('Key of the step.'),
     type: StepTypeName.describe('Type of the step.'),
-    status: z.enum(['waiting', 'completed', 'failed', 'skipped']).describe('`waiting`: the run has come to it.'),
-    output: z.record(z.string(), z.unknown()).nullable().describe('What came of it.'),
+    status: z.enum(['waiting', 'completed', 'failed', 'skipped']).describe('`waiting`: the run has reached it.'),
+    output: z.record(z.string(), z.unknown()).nullable().describe('Its result.'),
     error: z
       .object({ message: z.string().describe('The reason.') })
       .nullable()
       .describe('Why it failed or was skipped.'),
-    started_at: timestamp.describe('When the run came to it.'),
+    started_at: timestamp.describe('When the run reached it.'),
     completed_at: timestamp.nullable().describe('When the run left it; null: it has not.'),
     created_at: timestamp,
   })
@@ -45,7 +45,7 @@ const RunStep = z
 
 /** A run as GET /automations/:id/runs/:run_id shows it. */
 export const AutomationRun = z
-  .object({ ...listed, steps: z.array(RunStep).describe('Steps that it has come to, in their order.') })
+  .object({ ...listed, steps: z.array(RunStep).describe('Steps that it has reached, in their order.') })
   .meta({ id: 'AutomationRun' })
 export type AutomationRun = z.infer<typeof AutomationRun>
 

@@ -29,7 +29,7 @@ const listed = {
   audience_id: z
     .string()
     .nullable()
-    .describe('Id of the audience that gets it. With `segment_id` too: who is in both.'),
+    .describe('Id of the audience that gets it. With `segment_id` too: contacts that are in both.'),
   segment_id: z.string().nullable().describe('Id of the segment that gets it.'),
   topic_id: z.string().nullable().describe('Id of the topic to which its recipients are subscribed.'),
   from: z.string().describe('Sender.'),
@@ -49,18 +49,20 @@ const listed = {
   skip_if_mailed_within_hours: z
     .int()
     .nullable()
-    .describe('Contacts who were sent a campaign within so many hours are left out; null: nobody.'),
+    .describe('Contacts who were sent a campaign within this many hours are left out; null: nobody is.'),
   exclude_unengaged_days: z
     .int()
     .nullable()
-    .describe('Contacts who were sent campaigns for so many days and opened none are left out; null: nobody.'),
+    .describe('Contacts who were sent campaigns for this many days and opened none are left out; null: nobody is.'),
   recipients_count: z
     .int()
-    .describe('Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found.'),
+    .describe(
+      'Number of contacts that it is sent to in the latest run, without those who were left out. 0 until all are found.',
+    ),
   scheduled_at: z
     .date()
     .nullable()
-    .describe('When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on.'),
+    .describe('When it is or was to be sent. For a recurring campaign: the next run, or the current one.'),
   started_at: z.date().nullable().describe('When sending began, in the latest run.'),
   sent_at: z.date().nullable().describe('When nothing of it was left to send, in the latest run.'),
   paused_at: z.date().nullable().describe('When it was paused.'),
@@ -80,7 +82,7 @@ export const Campaign = z
     ...listed,
     html: z.string().nullable().describe('HTML part, with placeholders.'),
     text: z.string().nullable().describe('Plain-text part; null: derived from `html`.'),
-    poll: PollForm.nullable().describe('The poll that it was given; null: none.'),
+    poll: PollForm.nullable().describe('Its poll; null: none.'),
   })
   .meta({ id: 'Campaign' })
 export type Campaign = z.infer<typeof Campaign>

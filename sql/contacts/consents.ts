@@ -60,7 +60,7 @@ export const Consent = z
   .object({
     topic_id: z.string().nullable().describe('Id of the topic; null: all campaigns.'),
     subscription: z.enum(['opt_in', 'opt_out']).describe('The choice.'),
-    how: ConsentSource.describe('How it came about.'),
+    how: ConsentSource.describe('How the contact opted in or out.'),
     source_id: z.string().nullable().describe('Id of the API key, import, email or automation that it came from.'),
     client_address: z.string().nullable().describe('IP address that it came from.'),
     created_at: z.date(),

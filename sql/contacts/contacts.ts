@@ -17,7 +17,7 @@ export const Contact = z
     timezone: z.string().nullable().describe('IANA time zone, as it was given; null: not known.'),
     properties: z
       .record(z.string(), PropertyValue)
-      .describe('Values by key, with the fallback values of properties that it has none for.'),
+      .describe('Values by key, including the fallback values of properties without a value.'),
     domain_id: z.string().describe('Id of its domain.'),
     audience_ids: z.array(z.string()).describe('Ids of its audiences. The default audience of the domain comes first.'),
     created_at: z.date(),

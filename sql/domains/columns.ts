@@ -35,11 +35,13 @@ export const ListedDomain = z
     status: DomainStatus.describe(
       'Mail can be sent from it if it is `verified`, `partially_verified` or `partially_failed`.',
     ),
-    region: z.string().describe('As given; without effect.'),
+    region: z.string().describe('Stored as given, without effect.'),
     capabilities: Capabilities.describe('Use of the domain.'),
     open_tracking: z
       .boolean()
-      .describe('True if opens of its emails are counted. With either of the two it has the Tracking record.'),
+      .describe(
+        'True if opens of its emails are counted. If opens or clicks are counted, the domain needs the Tracking record.',
+      ),
     click_tracking: z.boolean().describe('The same, for clicks on links.'),
     tracking_subdomain: z.string().nullable().describe('Subdomain of the Tracking record; null: `track`.'),
     tls: z.enum(['opportunistic', 'enforced']).describe('`enforced`: its mail is never sent without TLS.'),

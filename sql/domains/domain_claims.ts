@@ -23,7 +23,7 @@ export const DomainClaim = z
     name: z.string().describe('The domain name.'),
     status: ClaimStatus.describe('`verified`: the record was found. `blocked`: the owner still uses the name.'),
     domain_id: z.string().describe('Id of the domain that gets the name.'),
-    region: z.string().describe('As given; without effect.'),
+    region: z.string().describe('Stored as given, without effect.'),
     record: z
       .object({
         type: z.string().describe('Always `TXT`.'),

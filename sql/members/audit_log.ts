@@ -10,7 +10,7 @@ export const AuditEntry = z
       .enum(['member', 'api_key', 'operator'])
       .describe('Kind of the actor. `operator`: somebody who used the admin command on the server.'),
     actor_id: z.string().nullable().describe('Id of the member or of the API key.'),
-    actor_name: z.string().describe('Name that the actor had then.'),
+    actor_name: z.string().describe('Name of the actor at that time.'),
     client_address: z.string().nullable().describe('IP address that the request came from.'),
     action: z.string().describe('Operation of the API, such as `updateDomain`, or command of the operator.'),
     target: z.string().nullable().describe('Path of what was changed.'),

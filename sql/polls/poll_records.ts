@@ -32,7 +32,7 @@ export const Response = z
     email: z.string().describe('Address of the recipient.'),
     contact_id: z.string().nullable().describe('Id of the contact; null if there is none.'),
     answer: z.string().describe('Key of the option.'),
-    answered_at: z.date().describe('When this answer was given.'),
+    answered_at: z.date().describe('When the recipient gave this answer.'),
   })
   .meta({ id: 'PollResponse' })
 
@@ -41,7 +41,7 @@ export const Poll = z
   .object({
     ...listed,
     subject: z.string().describe('Subject of the email or campaign.'),
-    sent_count: z.int().describe('Recipients whose mail servers took the email.'),
+    sent_count: z.int().describe('Recipients whose mail servers accepted the email.'),
     answers: z.array(Answer).describe('The options with their figures, in order.'),
     responses: z.array(Response).describe('The last answer of each recipient, newest first, at most 500.'),
   })

@@ -22,7 +22,7 @@ const Filter = z
     status: z
       .enum(['all', 'subscribed', 'unsubscribed', 'members_only'])
       .describe('`members_only`: only contacts that were added by hand.'),
-    email_contains: z.string().nullable().describe('Part of the address, in any case.'),
+    email_contains: z.string().nullable().describe('Part of the address, ignoring case.'),
     property_filters: z.array(PropertyFilter).describe('Conditions on properties, all of which must be met.'),
     engagement: EngagementFilter.nullable().describe('What a contact did with a campaign.'),
   })
@@ -36,7 +36,7 @@ const listed = {
   id: z.string(),
   audience_id: z.string().describe('Id of the default audience of its domain.'),
   name: z.string().describe('Name.'),
-  filter: Filter.describe('Conditions, all of which a contact meets that is in it.'),
+  filter: Filter.describe('Conditions that a contact must all meet.'),
   rules: StoredRules.nullable().describe('More conditions, as they were given.'),
   created_at: z.date(),
   updated_at: z.date(),

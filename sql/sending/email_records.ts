@@ -30,7 +30,7 @@ const listed = {
     .string()
     .nullable()
     .describe('Id of the contact that its campaign or automation sent it to, which may be deleted by now.'),
-  scheduled_at: z.date().nullable().describe('When it is, or was, to be sent; null: at once.'),
+  scheduled_at: z.date().nullable().describe('When it is or was to be sent; null: immediately.'),
   sent_at: z.date().nullable().describe('When a server accepted it for the first recipient.'),
   created_at: z.date(),
   updated_at: z.date(),
@@ -86,6 +86,6 @@ export const Email = z.object({
   headers: z.record(z.string(), z.string()).describe('Additional headers.'),
   events: z.array(Event).describe('Its events, oldest first.'),
   attachments: z.array(ListedAttachment).describe('Files.'),
-  queue: absent(z.array(QueueEntry)).describe('Recipients that are not settled; absent if all are.'),
+  queue: absent(z.array(QueueEntry)).describe('Recipients without a final result; absent if all have one.'),
 })
 export type Email = z.infer<typeof Email>

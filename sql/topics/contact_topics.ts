@@ -12,9 +12,11 @@ export const ContactTopic = z
     object: z.literal('contact_topic'),
     id: z.string(),
     name: z.string().describe('Name of the topic.'),
-    description: z.string().nullable().describe('What its mail is about.'),
-    subscription: Subscription.describe('What holds: `opt_out` for every topic if the contact has unsubscribed.'),
-    choice: Subscription.nullable().describe('What the contact has chosen; null: the default of the topic holds.'),
+    description: z.string().nullable().describe('What mail with this topic is about.'),
+    subscription: Subscription.describe(
+      'Subscription of the contact. `opt_out` for every topic if the contact has unsubscribed.',
+    ),
+    choice: Subscription.nullable().describe('Choice of the contact; null: the default of the topic applies.'),
   })
   .meta({ id: 'ContactTopic' })
 export type ContactTopic = z.infer<typeof ContactTopic>

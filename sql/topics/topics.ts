@@ -10,8 +10,8 @@ export const Topic = z
     object: z.literal('topic'),
     id: z.string(),
     name: z.string().describe('Name of the topic.'),
-    description: z.string().nullable().describe('What its mail is about.'),
-    default_subscription: Subscription.describe('What holds for contacts that have not chosen.'),
+    description: z.string().nullable().describe('What mail with this topic is about.'),
+    default_subscription: Subscription.describe('Subscription of contacts that have not chosen.'),
     visibility: Visibility.describe('`public`: contacts see it on their preference page.'),
     domain_id: z
       .string()

@@ -12,7 +12,7 @@ export const Webhook = z
     id: textId,
     endpoint: z.string().describe('URL that events are posted to.'),
     events: z.array(z.string()).describe('Events that it has subscribed to; `*`: all.'),
-    status: z.enum(['enabled', 'disabled']).describe('A disabled webhook is sent nothing.'),
+    status: z.enum(['enabled', 'disabled']).describe('A disabled webhook gets no events.'),
     failure_count: z.int().describe('Failed attempts in a row; 50 disable it.'),
     last_delivery_status: z.enum(['success', 'failed']).nullable().describe('Result of the last attempt.'),
     last_delivery_at: z.date().nullable().describe('When the last attempt ended.'),

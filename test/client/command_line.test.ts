@@ -141,7 +141,7 @@ t.test('a batch of any length is sent, and a second run after a kill sends only 
     again.lines.map(({ line }) => line),
     texts.map((_, n) => n + 1),
   )
-  t.strictSame(again.lines[10], { line: 11, error: 'The line is no JSON object.' })
+  t.strictSame(again.lines[10], { line: 11, error: 'The line is not a JSON object.' })
   t.match(again.lines[20], { line: 21, error: /^`to` must be/ })
   shows(t, again.error, { statusCode: null, name: 'emails_refused', message: '2 of 450 emails were refused.' })
   const { rows } = await pg.query("SELECT id, subject FROM emails WHERE subject LIKE 'Line %'")

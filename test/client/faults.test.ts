@@ -120,7 +120,7 @@ t.test('server errors are retried if the request cannot take effect twice', asyn
   shows(t, error.toJSON(), {
     statusCode: 502,
     name: 'unexpected_response',
-    message: 'The response is no JSON of Mailbrook (status 502): <h1>Bad gateway</h1>',
+    message: 'The response is not JSON from Mailbrook (status 502): <h1>Bad gateway</h1>',
   })
   t.equal(unkeyed.times.length, 1)
 

@@ -88,7 +88,7 @@ t.test('doctor checks the server, the key and the DNS records', async t => {
   t.match(lines.find(({ finding }) => /DKIM/.test(finding)).fix, /^mb1\._domainkey TXT v=DKIM1/)
   const port = await findFreePort()
   const nobody = await shell.run(['doctor', '--base-url', `http://127.0.0.1:${port}`])
-  shows(t, nobody.lines, [{ level: 'problem', check: 'server', finding: /no Mailbrook server: .*ECONNREFUSED/ }])
+  shows(t, nobody.lines, [{ level: 'problem', check: 'server', finding: /is not a Mailbrook server: .*ECONNREFUSED/ }])
   const wrong = await shell.run(['doctor', '--api-key', 'mb_x'])
   shows(t, wrong.lines, [{ check: 'server' }, { check: 'version' }, { level: 'problem', check: 'key' }])
 })

@@ -48,7 +48,7 @@ t.test('verifyWebhook refuses timestamps off by more than five minutes', async t
     for (const given of [standard, own]) {
       const verified = verifyWebhook(body, given, secret)
       if (isValid) shows(t, await verified, { id: '1', type: 'test' })
-      else await refuses(t, verified, 'The request is too old, or of the future.')
+      else await refuses(t, verified, 'The request is too old, or its time is in the future.')
     }
   }
   const never = { 'x-service-timestamp': 'NaN', 'x-service-signature': 'ff' }

@@ -88,7 +88,7 @@ t.test('npm start with a DATABASE_URL', async t => {
 
   const mailbrook = start({})
   const { url, key, id } = await clone.runPrintedCurl(mailbrook, place)
-  t.match(mailbrook.stdout, /^Mail leaves by 127\.0\.0\.1:1$/m)
+  t.match(mailbrook.stdout, /^Mail is sent through 127\.0\.0\.1:1$/m)
   shows(t, await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
   t.equal(await mailbrook.end('SIGHUP'), 0, 'as when its terminal is closed')
   await t.rejects(clone.findPostgres(place.directory), { code: 'ENOENT' }, 'it started none')

@@ -40,7 +40,7 @@ t.test('npm start ends within 10 seconds of SIGTERM while its Postgres hangs', a
   const children = await childrenOf(pid)
   for (const one of [pid, ...children]) process.kill(one, 'SIGSTOP')
   t.equal(await mailbrook.end('SIGTERM', 10_000), 1, 'by itself')
-  t.match(mailbrook.stderr, /^The database does not answer: what was under way is left as it is\.$/m)
+  t.match(mailbrook.stderr, /^The database does not respond: pending work is left as it is\.$/m)
   for (const one of children) tell(one, 'SIGCONT') // they notice that their server is gone
 })
 

@@ -82,7 +82,7 @@ t.test('the clock of this host is compared with that of the database', async t =
 })
 
 t.test('a SECRET_KEY of another database and a damaged signing key are reported', async t => {
-  t.match(await about('SECRET_KEY'), { level: 'ok', finding: 'It opens all 1 signing keys.' })
+  t.match(await about('SECRET_KEY'), { level: 'ok', finding: 'It decrypts all 1 signing keys.' })
   const other = { ...site, config: { ...config, SECRET_KEY: `another ${SECRET_KEY}` } }
   const [finding] = (await examine(pool, other)).filter(({ check }) => check === 'SECRET_KEY')
   t.match(finding, { level: 'problem', finding: /is not the one this database was set up with/, fix: /^SECRET_KEY=/ })
@@ -113,13 +113,13 @@ t.test('a missing DNS record is reported as a line to publish', async t => {
     ],
   )
   for (const { fix } of missing) publish(fix as string)
-  shows(t, await ofDomain(), [{ level: 'ok', finding: /^It is verified, and its \d records are there\.$/ }])
+  shows(t, await ofDomain(), [{ level: 'ok', finding: /^It is verified, and all \d records are in DNS\.$/ }])
   zone[`send.${name}`] = 'servfail'
   shows(t, await ofDomain(), [{ level: 'unknown' }, { level: 'unknown' }])
 
   await pg.query('UPDATE domains SET is_trusted = true WHERE id = $1', [account.domain_id])
   const trusted = (await examine(pool)).filter(({ check }) => check.startsWith(`domain ${account.domain} of`))
-  t.match(trusted[0], { level: 'warning', finding: /^It is vouched for by the operator; / })
+  t.match(trusted[0], { level: 'warning', finding: /^It is added as verified; / })
 })
 
 t.test('waiting emails, permanent failures and pauses are reported', async t => {
@@ -129,7 +129,7 @@ t.test('waiting emails, permanent failures and pauses are reported', async t => 
   await pg.query(
     "UPDATE deliveries SET next_at = now() - interval '3 hours', priority = 10 WHERE recipient = 'z@y.com'",
   )
-  t.match(await about('queue'), { level: 'problem', finding: 'What is due waits for 3 hours at most.' })
+  t.match(await about('queue'), { level: 'problem', finding: 'Email that is due has waited for up to 3 hours.' })
   await pg.query('DELETE FROM worker_heartbeats')
   t.match(await about('workers'), { level: 'problem', finding: 'None is alive: nothing is sent.' })
 
@@ -198,13 +198,13 @@ t.test('npm run doctor exits with 1 for a problem and 2 if it cannot start', asy
   t.match(broken.stdout, /^problem {2}configuration: PORT: .*\n {11}PORT=/m)
   t.match(broken.stdout, /^problem {2}configuration: MAIL_TRANSPORT: must be/m)
   t.equal(wrong.code, 2)
-  t.match(wrong.stderr, /^--address must be one such as 203\.0\.113\.5, not here\nnpm run doctor -- /)
+  t.match(wrong.stderr, /^--address must be an IP address such as 203\.0\.113\.5, not here\nnpm run doctor -- /)
 })
 
 t.test('npm run doctor works without a database', async t => {
   const { code, stdout } = await run(await openCheckout(t), { DNS_SERVERS: server, HELO_NAME: NAME })
   t.equal(code, 0, stdout)
-  t.match(stdout, /^unknown {2}Postgres: There is no DATABASE_URL, and the embedded one of \.data\/ does not run/m)
+  t.match(stdout, /^unknown {2}Postgres: DATABASE_URL is not set, and the embedded Postgres of \.data\/ does not run/m)
   t.match(stdout, /^warning {2}HELO_NAME: mail\.acme\.com has no address\.\n {11}mail\.acme\.com\. IN A /m)
   t.match(stdout, /^warning {2}MAIL_TRANSPORT: capture: mail is stored, nothing leaves this machine\.$/m)
 })

@@ -18,10 +18,10 @@ import {
   wholeNumber,
 } from './values.ts'
 
-/** The look of its domains that have none of their own. */
+/** Brand of the account's domains that have none of their own. */
 const BRAND_OPTIONS: Option[] = ['brand-name', 'brand-color', 'brand-logo-url']
 
-/** Accounts and what their plans allow. */
+/** Commands for accounts and plans. */
 export const accountCommands: Record<string, Command> = {
   'account create': changes(0, ['name', 'plan'], async ({ pool }, values) => {
     const plan = await planOf(pool, optional(values, 'plan') ?? 'unlimited')

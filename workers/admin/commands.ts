@@ -58,7 +58,7 @@ npm run admin -- account create --name NAME [--plan PLAN]
                  report show ID
 An ACCOUNT is given by its name or its id; a KIND is capture, relay, direct or default; an ACTION is retry, release or drop; a ROLE is owner, admin or view_only.`
 
-/** Each prints what was asked for on stdout, nothing else, so that scripts can use it; advice goes to stderr. */
+/** Each command prints only its result to stdout, so that scripts can use it. Advice goes to stderr. */
 export const commands: Record<string, Command> = {
   ...accountCommands,
   ...domainKeyCommands,
@@ -76,7 +76,7 @@ export const commands: Record<string, Command> = {
       const account = await accountOf(pool, values)
       const domain = optional(values, 'domain')
       const by_default = optional(values, 'default-domain')
-      // A key that reads everything and only sends from one domain would be mistaken for a harmless one.
+      // A key that sends from one domain but reads everything would look more harmless than it is.
       if (domain && !values['sending-only']) throw new UsageError('--domain limits a key that is --sending-only')
       const key = await createApiKey(pool, secrets, {
         account_id: account.id,
@@ -94,16 +94,16 @@ export const commands: Record<string, Command> = {
   'key revoke': changes(1, [], async ({ pool, secrets }, _values, [key]) => {
     if (!key) throw new UsageError('Which key?')
     const hash = isWellFormedApiKey(key) ? hashApiKey(key, secrets.pepper) : null
-    if (!hash && !isUuid(key)) throw new UsageError('A key is given whole (mb_...) or by its id.')
+    if (!hash && !isUuid(key)) throw new UsageError('Give the whole key (mb_...) or its id.')
     const revoked = await revokeApiKey(pool, hash ? null : key, hash)
-    if (!revoked) throw new UsageError('There is no such key in use.')
+    if (!revoked) throw new UsageError('There is no such key, or it is already revoked.')
     console.log('revoked')
     return { account_id: revoked.account_id, target: revoked.id }
   }),
 
   'token-key add': takes(0, [], async foundation => {
     console.log(await addTokenKey(foundation))
-    console.error('It signs new links 10 minutes from now. Links that were sent stay good.')
+    console.error('It signs new links 10 minutes from now. Links that were sent stay valid.')
   }),
 
   'domain add': changes(1, ['account', 'verified'], async (foundation, values, [name]) => {
@@ -131,7 +131,7 @@ export const commands: Record<string, Command> = {
   }),
 }
 
-/** With its zone: without one it would be the server's, whichever that is. */
+/** Requires an offset, since a time without one would be in the server's own zone. */
 const Time = z.union([z.iso.datetime({ offset: true }), z.iso.date()])
 
 function expiry(values: Values): string | null {
@@ -139,6 +139,6 @@ function expiry(values: Values): string | null {
   if (text === undefined) return null
   if (!Time.safeParse(text).success) throw new UsageError('--expires must be a time such as 2027-01-31T12:00:00Z')
   const time = new Date(text)
-  if (time <= now()) throw new UsageError('--expires lies in the past')
+  if (time <= now()) throw new UsageError('--expires is in the past')
   return time.toISOString()
 }

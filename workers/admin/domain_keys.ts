@@ -12,11 +12,11 @@ export const domainKeyCommands: Record<string, Command> = {
     const owner = { account_id: domain.account_id, domain_id: domain.id }
     const changed = { account_id: domain.account_id, target: domain.name }
     if (values.now) {
-      // Whoever is not trusted is not believed here either: mail would be signed with keys that nobody can find.
+      // Only for domains that were added with --verified: for all others, mail would be signed with keys that may not be in DNS.
       const keyed = await findKeyedDomain(pool, owner)
-      if (!keyed?.is_trusted) throw new UsageError('DNS is asked about this domain: its keys sign once it has them.')
+      if (!keyed?.is_trusted) throw new UsageError('DNS of this domain is checked: new keys are used once it has them.')
       if (!(await activateTrustedKeys(foundation, owner)))
-        throw new UsageError('It has no new keys: first without --now.')
+        throw new UsageError('It has no new keys. Run the command without --now first.')
       console.log('rotated')
       return changed
     }
@@ -31,7 +31,7 @@ export const domainKeyCommands: Record<string, Command> = {
   }),
 }
 
-/** The records of keys, on stderr. */
+/** Prints the DNS records of keys to stderr. */
 export function adviseKeys(
   domain: string,
   keys: { selector: string; algorithm: DkimAlgorithm; public_key: string }[],

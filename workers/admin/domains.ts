@@ -3,7 +3,7 @@ import { accountOf, type Command, changes, domainNamed, UsageError } from './val
 
 const transports = { capture: 'capture', relay: 'relay', direct: 'direct', default: null } as const
 
-/** What of a domain is the operator's alone. */
+/** Commands for domains that only the operator has. */
 export const domainCommands: Record<string, Command> = {
   'domain transport': changes(2, ['account'], async ({ pool }, values, [name, kind = '']) => {
     if (!name) throw new UsageError('Which domain?')

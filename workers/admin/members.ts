@@ -4,7 +4,7 @@ import { findLogin, listAllMembers, listOwnAccounts, setOperator } from '#sql/me
 import type { Pool } from '#sql/pool.ts'
 import { accountOf, type Changed, type Command, changes, optional, printable, takes, UsageError } from './values.ts'
 
-/** Members of accounts, who sign in at the dashboard. */
+/** Commands for members of accounts, who sign in to the dashboard. */
 export const memberCommands: Record<string, Command> = {
   'member invite': changes(1, ['account', 'role'], async (foundation, values, [address]) => {
     const email = emailOf(address)
@@ -13,14 +13,14 @@ export const memberCommands: Record<string, Command> = {
     if (!ROLES.includes(role)) throw new UsageError(`--role must be one of: ${ROLES.join(', ')}`)
     const url = await createInvitation(foundation, { account_id: account.id, email, role, invited_by: null })
     console.log(url)
-    console.error(`Give it to ${email}. It is good for seven days, and once.`)
+    console.error(`Give this link to ${email}. It works once, within seven days.`)
     return { account_id: account.id, target: email }
   }),
 
   'member reset': changes(1, [], async (foundation, _values, [address]) => {
     const email = emailOf(address)
     console.log(await createResetLink(foundation, email))
-    console.error('By this link the member chooses another password. It is good for an hour, and once.')
+    console.error('With this link the member chooses another password. It works once, within an hour.')
     return changedOf(foundation.pool, email)
   }),
 
@@ -39,7 +39,7 @@ export const memberCommands: Record<string, Command> = {
   }),
 }
 
-/** A change of a member concerns each account that the member belongs to. */
+/** Returns a change for each account of a member, since it concerns all of them. */
 async function changedOf(pool: Pool, email: string): Promise<Changed[]> {
   const member = await findLogin(pool, email)
   const accounts = member ? await listOwnAccounts(pool, member.id) : []

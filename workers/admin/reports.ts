@@ -3,7 +3,7 @@ import { createBlobs } from '#flows/files/blobs.ts'
 import { findUnappliedReport, listUnappliedReports } from '#sql/receiving/unapplied_reports.ts'
 import { type Command, listLimit, printable, takes, UsageError } from './values.ts'
 
-/** Received reports that changed nothing. */
+/** Commands for received reports that had no effect. */
 export const reportCommands: Record<string, Command> = {
   'report list': takes(0, ['limit'], async ({ pool }, values) => {
     for (const report of await listUnappliedReports(pool, listLimit(values))) {

@@ -17,7 +17,7 @@ import {
 
 const MAX_LISTED = 1_000
 
-/** What stops sending, of everybody, of an account or of a domain, and lets it go on. */
+/** Commands that pause and resume sending: of everybody, of an account or of a domain. */
 export const switchCommands: Record<string, Command> = {
   'sending pause': takes(0, ['reason'], async ({ pool }, values) => {
     await pausePlatform(pool, optional(values, 'reason') ?? null)

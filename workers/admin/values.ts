@@ -5,12 +5,12 @@ import type { Domain } from '#sql/domains/columns.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** The words after `npm run admin --` make no sense. */
+/** An error in the words after `npm run admin --`. */
 export class UsageError extends Error {}
 
 export type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
 
-/** What a command has changed of an account, for the audit log. */
+/** A change that a command made to an account, for the audit log. */
 export type Changed = { account_id: string; target: string }
 
 type Run<Result> = (foundation: Foundation, values: Values, words: string[]) => Promise<Result>
@@ -18,7 +18,7 @@ type Run<Result> = (foundation: Foundation, values: Values, words: string[]) => 
 const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 
-/** Every option there is, as `parseArgs` takes them. */
+/** Every option, in the form that `parseArgs` takes. */
 export const options = {
   ...{ account: text, domain: text, expires: text, limit: text, name: text, plan: text, reason: text, role: text },
   ...{ 'brand-name': text, 'brand-color': text, 'brand-logo-url': text },
@@ -36,10 +36,10 @@ export const options = {
 }
 export type Option = keyof typeof options
 
-/** `words`: how many follow its name; `options`: those it knows. */
+/** `words`: number of words after the name; `options`: the options that it takes. */
 export type Command = { words: number; options: Option[]; run: Run<Changed[]> }
 
-/** A command that changes nothing of a single account. */
+/** Declares a command that does not change a particular account. */
 export const takes = (words: number, options: Option[], run: Run<void>): Command => ({
   ...{ words, options },
   run: async (...given) => {
@@ -48,7 +48,7 @@ export const takes = (words: number, options: Option[], run: Run<void>): Command
   },
 })
 
-/** A command that returns what it has changed. */
+/** Declares a command that returns the changes that it made. */
 export const changes = (words: number, options: Option[], run: Run<Changed | Changed[]>): Command => ({
   ...{ words, options },
   run: async (...given) => [await run(...given)].flat(),
@@ -61,7 +61,7 @@ export function optional(values: Values, name: string): string | undefined {
   return value
 }
 
-/** As `optional`, but an empty text is a value: null. */
+/** Like `optional`, but an empty text means null. */
 export function clearable(values: Values, name: string): string | null | undefined {
   return values[name] === '' ? null : optional(values, name)
 }
@@ -88,7 +88,7 @@ export async function domainNamed(pool: Pool, account: Account, name: string): P
   return domain
 }
 
-/** A whole number, or undefined without the option. */
+/** Returns a whole number, or undefined without the option. */
 export function wholeNumber(values: Values, name: string): number | undefined {
   const text = optional(values, name)
   if (text === undefined) return undefined
@@ -98,7 +98,7 @@ export function wholeNumber(values: Values, name: string): number | undefined {
 
 const MAX_LISTED = 10_000
 
-/** Returns how many rows a list prints, as `--limit` says. */
+/** Returns the most rows that a list prints: those of `--limit`. */
 export function listLimit(values: Values): number {
   const limit = Number(optional(values, 'limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {
@@ -107,7 +107,7 @@ export function listLimit(values: Values): number {
   return limit
 }
 
-/** On one line and without power over the terminal: it is whatever somebody wrote. */
+/** Returns text as one line without control characters, since strangers may have written it. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, '?')
 }

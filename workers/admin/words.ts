@@ -6,14 +6,14 @@ import { ApiError, StartupError } from '#lib/errors.ts'
 import { commands, USAGE } from './commands.ts'
 import { options, UsageError } from './values.ts'
 
-/** The command that the words after `npm run admin --` are. @throws {UsageError} */
+/** Returns the command of the words after `npm run admin --`. @throws {UsageError} */
 export function readCommand(words: string[]): (foundation: Foundation) => Promise<void> {
   const { positionals, values } = readWords(words)
   const name = positionals.slice(0, 2).join(' ')
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!command) throw new UsageError(name ? `No such command: ${name}` : 'Which command?')
   const rest = positionals.slice(2)
-  // What would be ignored may be what mattered: the second of two keys to revoke, an account to list.
+  // Rejects words that the command would ignore, such as the second of two keys to revoke.
   const foreign = Object.keys(values).filter(option => !command.options.some(known => known === option))
   const [unknown] = [...foreign.map(option => `--${option}`), ...rest.slice(command.words)]
   if (unknown !== undefined) throw new UsageError(`${name} takes no ${unknown}`)
@@ -25,7 +25,7 @@ export function readCommand(words: string[]): (foundation: Foundation) => Promis
   }
 }
 
-/** Of the operating system. */
+/** Returns the name of the user of the operating system. */
 function userName(): string {
   try {
     return userInfo().username
@@ -34,7 +34,7 @@ function userName(): string {
   }
 }
 
-/** What an operator is told: of what nobody expected all there is. */
+/** Returns what is printed for an error: only the message if it was expected, otherwise the whole error. */
 export function describeError(error: unknown): unknown {
   if (error instanceof UsageError) return `${error.message}\n${USAGE}`
   return error instanceof StartupError || error instanceof ApiError ? error.message : error

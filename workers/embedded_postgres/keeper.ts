@@ -9,9 +9,9 @@ import { join, type Membership } from './session.ts'
 type Options = { settings?: Settings; restarts?: RestartLimits; onRestart?: (ms: number, reason: string) => void }
 
 /**
- * Keeps a server running: one that has ended is started again on its port, for that is where its users look for it. It is
- * noticed by the session that holds our locks, which is taken anew when Postgres itself has replaced all sessions, as it
- * does when one of them has crashed.
+ * Keeps a server running. If it ends, it is started again on the same port, since that is all its users know. The session that
+ * holds our locks notices the end. It is opened again if Postgres has only ended all sessions, as it does when one of them
+ * crashes.
  */
 export class Keeper {
   readonly #cluster: Cluster
@@ -41,7 +41,7 @@ export class Keeper {
     await this.#recovering
     await end(this.#membership.server)
     process.off('exit', this.#endWithUs)
-    cutOff(this.#membership.client) // the end of a backend that hangs would not come
+    cutOff(this.#membership.client) // a backend that hangs would never end the session
   }
 
   #watch(): void {
@@ -70,6 +70,6 @@ export class Keeper {
     }
   }
 
-  /** The last resort, when the process exits without `stop`. */
+  /** Ends the server if the process exits without `stop`. */
   readonly #endWithUs = () => signal(this.#membership.server.pid, 'SIGINT')
 }

@@ -11,24 +11,24 @@ import { giveTo, type User } from './user.ts'
 
 export const DATA_DIRECTORY = join(import.meta.dirname, '..', '..', '.data')
 
-/** Characters: 32 bytes in base64. */
+/** Length in characters of 32 bytes in base64. */
 const KEY_LENGTH = 44
 
 const GOODBYE_MS = 2_000
 
 const SHARED_USER =
-  'Postgres does not run as root, and .data has no other owner: any program of this machine that runs as the same user ' +
+  'Postgres cannot run as root, and .data has no other owner: any program on this machine that runs as the same user ' +
   'can read and change all mail. Stop Mailbrook, then: chown -R SOME_USER .data'
 
-/** The configuration with a database: the one of DATABASE_URL, or the embedded one of `.data/`. */
+/** The configuration with a database: that of DATABASE_URL, or the embedded one in `.data/`. */
 export type LocalDatabase = Pick<EmbeddedPostgres, 'stop' | 'kill' | 'failed'> & { config: Config }
 
 const elsewhere = { stop: async () => {}, kill: async () => {}, failed: new Promise<never>(() => {}) }
 
-/** `share`: for a short command, which joins a running Mailbrook. @throws {StartupError} */
+/** Opens the database. `share`: for a short command, which joins a running Mailbrook. @throws {StartupError} */
 export async function openDatabase(config: Config, share: boolean, log?: Log): Promise<LocalDatabase> {
   if (config.DATABASE_URL) return { config, ...elsewhere }
-  // A production install has no embedded Postgres, so it is not loaded unless it is asked for.
+  // A production install has no embedded Postgres, so it is loaded only if it is needed.
   const { startEmbeddedPostgres } = await import('./start.ts')
   await makeDirectory(DATA_DIRECTORY)
   const onRestart = (pause_ms: number, reason: string) =>
@@ -37,7 +37,7 @@ export async function openDatabase(config: Config, share: boolean, log?: Log): P
   const { user } = postgres
   if (user?.shared_name && !share) log?.warn({ user: user.shared_name }, SHARED_USER)
   try {
-    // A file of root alone stays so where the data is of a user who may be anybody.
+    // The key stays a file of root if the data belongs to a user that other programs run as, too.
     const owner = user?.shared_name === null ? user : undefined
     const SECRET_KEY = config.SECRET_KEY ?? (await readSecretKey(owner))
     const stop = () => (share ? postgres.stop() : waitForGoodbyes(postgres.url).then(postgres.stop))
@@ -48,14 +48,17 @@ export async function openDatabase(config: Config, share: boolean, log?: Log): P
   }
 }
 
-/** The database, if there is one to connect to: the embedded one only while it runs, and nothing is made for it. */
+/** Returns the database, or null if there is none to connect to. Does not create or start the embedded one. */
 export async function joinDatabase(config: Config): Promise<LocalDatabase | null> {
   if (config.DATABASE_URL) return openDatabase(config, true)
   const { isServerRunning } = await import('./server.ts')
   return (await isServerRunning(DATA_DIRECTORY)) ? openDatabase(config, true) : null
 }
 
-/** A pool has ended before its connections have; cut off then, they would end the process with an error of theirs. */
+/**
+ * Waits until the connections of ended pools are closed, which happens after `pool.end()`. If Postgres cut them off, their
+ * errors would end the process.
+ */
 async function waitForGoodbyes(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: GOODBYE_MS })
   client.on('error', () => {})
@@ -65,10 +68,10 @@ async function waitForGoodbyes(url: string): Promise<void> {
       const { rowCount } = await client.query(
         "SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database()",
       )
-      if (rowCount === 1) break // ours
+      if (rowCount === 1) break // only our own connection is left
     }
   } catch {
-    // It is gone already.
+    // The server has already ended.
   } finally {
     await client.end().catch(() => {})
   }
@@ -82,7 +85,7 @@ async function makeDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Made at the first start. Whoever loses this file loses the sealed keys in the database. */
+/** Reads the secret key, which the first start creates. Without this file, the sealed keys in the database are lost. */
 async function readSecretKey(owner: User | undefined): Promise<string> {
   const file = join(DATA_DIRECTORY, 'secret_key')
   try {
@@ -95,8 +98,8 @@ async function readSecretKey(owner: User | undefined): Promise<string> {
   const key = await readFile(file, 'utf8').catch(cause => {
     throw new StartupError(`Cannot read ${file} (${errorCode(cause)})`, { cause })
   })
-  // Cut short by a full disk, say. Whatever an empty one encrypts, anybody could read.
-  if (key.trim().length < KEY_LENGTH) throw new StartupError(`${file} holds no whole key: restore it`)
+  // A full disk may have truncated the file. Anybody could decrypt data that an empty key encrypts.
+  if (key.trim().length < KEY_LENGTH) throw new StartupError(`${file} does not contain a complete key: restore it`)
   return key.trim()
 }
 

@@ -10,7 +10,7 @@ import { giveTo, unwritable } from './user.ts'
 /** A running server. `gone` tells whether it has ended. */
 export type Server = { pid: number; port: number; gone(): Promise<boolean> }
 
-/** Server settings by name. One process on one machine needs neither a socket file nor more connections. */
+/** Server settings by name. One process on one machine needs neither a socket file nor more than 100 connections. */
 export type Settings = Record<string, string>
 const defaults: Settings = {
   listen_addresses: '127.0.0.1',
@@ -21,30 +21,30 @@ const defaults: Settings = {
   log_checkpoints: 'off',
 }
 
-/** `port`: the one to listen on, else any that is free. `signal` ends a start that is under way. */
+/** `port`: the port to listen on; default: any free port. `signal` ends a start that is under way. */
 export type Launch = { settings?: Settings; port?: number; signal?: AbortSignal }
 
-const START_LIMIT = 300_000 // ms; recovery after a crash under load takes its time
-const FAST_LIMIT = 20_000 // ms; a checkpoint is written
+const START_LIMIT = 300_000 // ms; recovery after a crash under load takes long
+const FAST_LIMIT = 20_000 // ms; the server writes a checkpoint
 const HUNG_LIMIT = 500 // ms
 const LOG_LIMIT = 10_000_000 // bytes
 
-/** Whether one runs on the cluster in this directory, which need not exist. */
+/** Tells whether a server runs on the cluster in a directory, which need not exist. */
 export async function isServerRunning(directory: string): Promise<boolean> {
   const file = await readPidFile({ data: join(directory, 'postgres') })
   return file?.ready === true && isAlive(file.pid)
 }
 
-/** The server that already runs on this cluster, such as one whose Mailbrook was killed; it may turn out not to answer. */
+/** Returns the server that already runs on a cluster, for example because its Mailbrook was killed. It may not respond. */
 export async function findServer(cluster: Cluster): Promise<Server | null> {
   const file = await readPidFile(cluster)
   if (!file?.ready || !isAlive(file.pid)) return null
-  // The file counts as well: a dead process that nobody reaps, as in a container, stays listed.
+  // Checks the file as well: in a container, a dead process may stay listed because nobody reaps it.
   const gone = async () => !isAlive(file.pid) || (await readPidFile(cluster))?.pid !== file.pid
   return { ...file, gone }
 }
 
-/** Null when the port or the cluster has been taken meanwhile: worth another try. */
+/** Starts a server. Returns null if another process took the port or the cluster meanwhile: the caller tries again. */
 export async function launchServer(cluster: Cluster, launch: Launch = {}): Promise<Server | null> {
   const port = launch.port ?? (await findFreePort())
   const log = await openLog(cluster.log)
@@ -72,12 +72,12 @@ export async function launchServer(cluster: Cluster, launch: Launch = {}): Promi
   throw new StartupError(`Postgres does not start: ${lastError(output)} (${cluster.log})`)
 }
 
-/** Clients are cut off and their transactions rolled back; what was committed is on disk in either case. */
+/** Stops a server. Disconnects its clients and rolls back their transactions; committed data is on disk in any case. */
 export function stopServer(server: Server): Promise<void> {
   return endServer(server, ['SIGINT', 'SIGQUIT', 'SIGKILL'], FAST_LIMIT)
 }
 
-/** Ends one that does not answer, and so would not heed a request to stop either. */
+/** Kills a server that does not respond, and so would not react to a request to stop. */
 export function killServer(server: Server): Promise<void> {
   return endServer(server, ['SIGQUIT', 'SIGKILL'], HUNG_LIMIT)
 }
@@ -97,7 +97,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended by itself.
+    // The process has already ended.
   }
 }
 
@@ -113,7 +113,7 @@ async function becomesReady(cluster: Cluster, server: Server, aborted?: AbortSig
   return false
 }
 
-/** postmaster.pid, a line each: pid, data directory, start time, port, socket directory, address, shared memory, state. */
+/** Reads postmaster.pid. Its lines: pid, data directory, start time, port, socket directory, address, shared memory, state. */
 async function readPidFile({
   data,
 }: Pick<Cluster, 'data'>): Promise<{ pid: number; port: number; ready: boolean } | null> {
@@ -123,8 +123,8 @@ async function readPidFile({
 }
 
 /**
- * After a crash the process id in postmaster.pid may be someone else's, likely so in a container, and Postgres would refuse
- * to start. It overlooks the one that pg_ctl names as its own parent; its check of the shared memory remains.
+ * After a crash, the process id in postmaster.pid may be that of another program, most likely in a container, and Postgres
+ * would refuse to start. PG_GRANDPARENT_PID makes it ignore that id; it still checks the shared memory.
  */
 async function findForeignPid(cluster: Cluster): Promise<{ PG_GRANDPARENT_PID?: string }> {
   const file = await readPidFile(cluster)

@@ -6,17 +6,17 @@ import { findServer, launchServer, type Server, type Settings, stopServer } from
 
 const PATIENCE = 30_000 // ms, while another start or stop is under way
 
-// Session locks, since they end with the process that holds them, whichever way it ends. Two keys each: ours, then which.
+// Session locks, since they end with the process that holds them, however it ends. Each has two keys: LOCKS, and one of these.
 const LOCKS = 0x6d61696c
-const MAIN = 1 // exclusive: the one Mailbrook of this database
-const USER = 2 // shared by all who use the server; exclusive by the one who ends it
+const MAIN = 1 // held exclusively by the one Mailbrook that runs on this database
+const USER = 2 // shared by all processes that use the server; exclusive for the one that stops it
 
-/** `port`: an earlier one, which is all that its users know of it. */
+/** `port`: the earlier port of the server, which is all that its users know. */
 type Joining = { share?: boolean; settings?: Settings; port?: number; signal?: AbortSignal }
 type Session = { server: Server; client: pg.Client }
 export type Membership = Session & { owned: boolean }
 
-/** Connects to the server of a cluster, which is started unless it runs. @throws {StartupError} */
+/** Connects to the server of a cluster. Starts it if it does not run. @throws {StartupError} */
 export async function join(cluster: Cluster, joining: Joining): Promise<Membership> {
   const limit = performance.now() + PATIENCE
   while (performance.now() < limit) {
@@ -28,10 +28,10 @@ export async function join(cluster: Cluster, joining: Joining): Promise<Membersh
   throw new StartupError(`The database in ${cluster.directory} is kept busy by another process (see ${cluster.log})`)
 }
 
-/** Null when the server went away meanwhile, or is about to. */
+/** Returns null if the server has ended meanwhile, or is about to. */
 async function tryToJoin(cluster: Cluster, joining: Joining): Promise<Membership | null> {
   const running = await findServer(cluster)
-  // Started by a short command that came when ours had just ended: it goes with that command.
+  // A short command started this server when ours had just ended. It stops with that command.
   if (running && joining.port && running.port !== joining.port) return null
   const session = (await connect(cluster, running)) ?? (await launch(cluster, joining))
   if (!session) return null
@@ -56,7 +56,7 @@ async function launch(cluster: Cluster, joining: Joining): Promise<Session | nul
   }
 }
 
-/** To the database that is always there. That the password fits on both sides (SCRAM) proves the server to be ours. */
+/** Connects to the database `postgres`, which always exists. SCRAM checks the password on both sides, so the server is ours. */
 async function connect(cluster: Cluster, server: Server | null): Promise<Session | null> {
   if (!server) return null
   const client = new pg.Client({
@@ -64,7 +64,7 @@ async function connect(cluster: Cluster, server: Server | null): Promise<Session
     application_name: `mailbrook ${process.pid}`,
     connectionTimeoutMillis: 5_000,
   })
-  client.on('error', () => {}) // the server ended: whoever uses it notices on connections of their own
+  client.on('error', () => {}) // the server ended: its users notice on their own connections
   try {
     await client.connect()
     return { server, client }
@@ -74,7 +74,7 @@ async function connect(cluster: Cluster, server: Server | null): Promise<Session
   }
 }
 
-/** Answers whether no other Mailbrook runs. */
+/** Takes the locks. Returns true if no other Mailbrook runs. */
 async function takeLocks(client: pg.Client, { directory }: Cluster, share: boolean): Promise<boolean> {
   if (!(await ask(client, 'pg_try_advisory_lock_shared', USER))) throw new Passing()
   if (!share && (await ask(client, 'pg_try_advisory_lock', MAIN))) return true
@@ -85,7 +85,7 @@ async function takeLocks(client: pg.Client, { directory }: Cluster, share: boole
     [LOCKS, MAIN],
   )
   if (share) return rows.length === 0
-  if (rows.length === 0 || !isAlive(rows[0].pid)) throw new Passing() // killed: Postgres is about to notice
+  if (rows.length === 0 || !isAlive(rows[0].pid)) throw new Passing() // it was killed, and Postgres will notice soon
   throw new StartupError(`Mailbrook is already running in ${directory}, process ${rows[0].pid}`)
 }
 
@@ -101,19 +101,20 @@ async function createDatabase(client: pg.Client): Promise<void> {
 
 class Passing extends Error {}
 
-/** Whether another start or stop at the same moment caused it, which the next try will not meet. */
+/** True if another start or stop at the same moment caused the error, so that the next try may succeed. */
 function isPassing(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return /^57P|^42P04|^23505/.test(error.code ?? '') // shutting down; created by two
+  // 57P: shutting down; the others: two processes created the database.
+  if (error instanceof pg.DatabaseError) return /^57P|^42P04|^23505/.test(error.code ?? '')
   return !(error instanceof StartupError)
 }
 
-/** Giving up the own share first, then asking for all: of several that leave at once, exactly one gets it. */
+/** Gives up the shared lock before it requests the exclusive one, so that exactly one of several leaving processes gets it. */
 export async function isLast(client: pg.Client): Promise<boolean> {
   try {
     await ask(client, 'pg_advisory_unlock_shared', USER)
     return await ask(client, 'pg_try_advisory_lock', USER)
   } catch {
-    return false // the server is gone
+    return false // the server has ended
   }
 }
 

@@ -5,23 +5,23 @@ import { killServer, type Settings, stopServer } from './server.ts'
 import { isLast, join, type Membership, urlOf } from './session.ts'
 import type { User } from './user.ts'
 
-/** `owned`: no other Mailbrook runs on it. */
+/** A running server. `owned`: no other Mailbrook uses it. */
 export type EmbeddedPostgres = {
   url: string
   owned: boolean
-  /** Whom it runs as, where that is not our own user, who is root. */
+  /** The user that it runs as, if our own user is root. */
   user?: User
-  /** Rejects when the server has ended and cannot be started again. */
+  /** Rejects if the server has ended and cannot be started again. */
   failed: Promise<never>
-  /** Ends the server, or leaves it to whoever still shares it. */
+  /** Stops the server, unless others still share it. */
   stop(): Promise<void>
-  /** The same when it does not answer: without waiting for what it has to finish. */
+  /** The same for a server that does not respond: does not wait until it has finished its work. */
   kill(): Promise<void>
 }
 
 /**
- * `share`: for short commands, which join a running Mailbrook. `settings`: of the server, by name, should we start it.
- * `restarts`: of a server that ends; of each `onRestart` is told.
+ * `share`: for short commands, which join a running Mailbrook. `settings`: settings of the server by name, if it is started
+ * here. `restarts`: limits of restarts of a server that ends; `onRestart` is called for each.
  */
 export type Options = {
   share?: boolean
@@ -31,9 +31,10 @@ export type Options = {
 }
 
 /**
- * Starts PostgreSQL in `directory`, or takes over the one that a killed Mailbrook left running there. Unless it is shared,
- * one that ends is started again, on the same port.
- * Throws StartupError, also when another Mailbrook runs there, unless asked to share it.
+ * Starts PostgreSQL in `directory`, or takes over a server that a killed Mailbrook left running there. Unless it is shared, a
+ * server that ends is started again, on the same port.
+ *
+ * @throws {StartupError} also if another Mailbrook runs there, unless `share` is set
  */
 export async function startEmbeddedPostgres(directory: string, options: Options = {}): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(directory)
@@ -41,7 +42,7 @@ export async function startEmbeddedPostgres(directory: string, options: Options 
   return options.share ? share(cluster, membership) : keep(cluster, membership, options)
 }
 
-/** For a short command: whoever leaves last ends it. */
+/** For a short command: the last process that leaves stops the server. */
 function share(cluster: Cluster, { server, client, owned }: Membership): EmbeddedPostgres {
   const leave = async () => {
     if (await isLast(client)) await stopServer(server)
@@ -53,7 +54,7 @@ function share(cluster: Cluster, { server, client, owned }: Membership): Embedde
   return { url: urlOf(cluster, server, 'mailbrook'), owned, user, failed: new Promise(() => {}), stop, kill: stop }
 }
 
-/** For the Mailbrook that runs on it. */
+/** For the Mailbrook itself: keeps the server running until it stops. */
 function keep(cluster: Cluster, membership: Membership, options: Options): EmbeddedPostgres {
   const { owned, server } = membership
   const keeper = new Keeper(cluster, membership, options)

@@ -4,18 +4,18 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StartupError } from '#lib/errors.ts'
 
-/** Starts Postgres' programs as the user they run as; `user` is absent where that is simply our own user. */
+/** Starts the programs of Postgres as the right user. `user` is missing if that is our own user. */
 export type Runner = { user?: User; run: Run }
 type Run = (program: string, args: string[], more?: SpawnOptions) => ChildProcess
-/** `shared_name`: of a system's user whom other programs run as, too. */
+/** `shared_name`: the name, if it is a system user that other programs run as, too. */
 export type User = { uid: number; gid: number; shared_name: string | null }
 
-/** Whom Postgres runs as where nothing tells whose its data is. */
+/** Users that Postgres may run as if the data has no other owner than root. */
 const SHARED_USERS = ['nobody', 'postgres', 'daemon', 'www-data']
 
 /**
- * Postgres refuses to run as root. Then it runs as the owner of its data or of its directory, or else as nobody, and must
- * still reach its own programs and data where root alone may enter: it keeps one capability for that, no more.
+ * Chooses the user for Postgres, which refuses to run as root. If we are root, it runs as the owner of its data or of the
+ * directory, or as nobody. If only root may enter the directories of its programs and data, it keeps one capability for that.
  */
 export async function chooseRunner(directory: string, data: string, postgres: string): Promise<Runner> {
   if (process.getuid?.() !== 0) return { run: start }
@@ -56,8 +56,8 @@ async function lookUp(option: string, name: string): Promise<number> {
 }
 
 /**
- * no_setuid_fixup: without it access(2), by which Postgres looks for its own programs, leaves the capability out.
- * setpriv becomes the program by exec, so its process id is the server's.
+ * Runs programs as another user that keeps a capability. Without no_setuid_fixup, access(2), with which Postgres looks for its
+ * programs, would ignore the capability. setpriv replaces itself by the program, so that its process id is that of the server.
  */
 function keeping(capability: string, user: User): Runner {
   const keep = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`, '--securebits=+no_setuid_fixup']
@@ -65,20 +65,21 @@ function keeping(capability: string, user: User): Runner {
   return { user, run: (program, args, more) => start('setpriv', [...setpriv, program, ...args], more) }
 }
 
-/** Tried for real, since modes alone say too little: there are ACLs, mounts and containers short of capabilities. */
+/** Tries the access, since file modes are not enough: there are ACLs, mounts and containers without capabilities. */
 async function reaches({ run }: Runner, directory: string, postgres: string): Promise<boolean> {
   const shared = join(dirname(dirname(postgres)), 'share', 'postgresql', 'postgres.bki')
   const probe = 'cd "$1" && "$2" -V && : < "$3"'
   try {
     return (await finish(run('/bin/sh', ['-c', probe, 'sh', directory, postgres, shared]))).code === 0
   } catch {
-    return false // spawn throws where we may not become another user
+    return false // spawn throws if we may not become another user
   }
 }
 
 /**
- * Installed under umask 077, Postgres' programs are root's alone, and the right to enter directories does not include
- * running files: only dac_override would, which is next to being root. What is opened is the public package, nothing else.
+ * Makes the programs of Postgres readable and executable for everybody. With umask 077 they were installed for root alone, and
+ * dac_read_search does not allow running files; dac_override does, but is almost as powerful as root. Only the files of the
+ * public package are changed.
  */
 async function openToAll(installation: string): Promise<void> {
   try {
@@ -90,7 +91,7 @@ async function openToAll(installation: string): Promise<void> {
     }
     await chmod(installation, 0o755)
   } catch {
-    // Not ours to change, as on a read-only file system: then it takes the stronger capability.
+    // If the files cannot be changed, as on a read-only file system, the stronger capability is used.
   }
 }
 
@@ -98,17 +99,17 @@ export const unwritable = (path: string) => (error: NodeJS.ErrnoException) => {
   throw new StartupError(`Cannot write to ${path} (${error.code})`)
 }
 
-/** Gives a file of the data to whom the data belongs, who could not go on with it otherwise. */
+/** Makes the owner of the data the owner of a file, so that Postgres can use it. */
 export async function giveTo(user: User | undefined, path: string): Promise<void> {
   if (user) await chown(path, user.uid, user.gid)
 }
 
-/** Ours would bring PGDATA, LC_ALL and the like, and our working directory may be one that the user cannot enter. */
+/** Replaces our environment, which may have PGDATA, LC_ALL and the like. The working directory is `/`: every user can enter it. */
 const env = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 const start: Run = (program, args, more) =>
   spawn(program, args, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], ...more, env: { ...env, ...more?.env } })
 
-/** Waits for a short program; `code` is null when it did not start or died by a signal. */
+/** Waits for a short program. `code` is null if it did not start or a signal ended it. */
 export async function finish(child: ChildProcess): Promise<{ code: number | null; output: string }> {
   let failure = ''
   child.once('error', error => {

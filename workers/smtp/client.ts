@@ -1,7 +1,7 @@
 import type { SMTPServerSession } from 'smtp-server'
 import type { SmtpClient } from '#sql/receiving/received_emails.ts'
 
-/** The client of a session, as trace fields and the checks of its mail need it. */
+/** Returns the data of a session's client that trace fields and the checks of its mail need. */
 export function clientOf(session: SMTPServerSession): SmtpClient {
   return {
     address: session.remoteAddress,
@@ -12,7 +12,7 @@ export function clientOf(session: SMTPServerSession): SmtpClient {
   }
 }
 
-/** RFC 3848; RFC 6531 section 3.7.3 for a message that asked for SMTPUTF8. */
+/** Returns the protocol for the Received field: RFC 3848; RFC 6531, section 3.7.3 for messages with SMTPUTF8. */
 function protocolOf({ transmissionType, envelope }: SMTPServerSession): string {
   return (envelope as { smtpUtf8?: boolean }).smtpUtf8
     ? transmissionType.replace(/^ESMTP/, 'UTF8SMTP')

@@ -13,10 +13,10 @@ import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
 import { clientOf } from './client.ts'
 import { type Listening, listenForSmtp, replyAfter } from './listener.ts'
 
-/** The recipients of a message by their address in lower case, which is how smtp-server tells them apart. */
+/** The recipients of a message by their address in lower case, in which smtp-server compares them. */
 type Parties = Map<string, ReceivingParty>
 
-/** Receives mail for verified domains that receive, and for nobody else. */
+/** Receives mail for verified domains with receiving enabled, and for no others. */
 export async function startInbound(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): Promise<Listening> {
   const inbound = new Inbound(foundation, blobs, limits)
   const place = { key: 'SMTP_PORT', port: foundation.config.SMTP_PORT, limits } as const
@@ -51,12 +51,12 @@ class Inbound {
     const toReply = (error: unknown) => this.#toReply(error)
     return {
       disabledCommands: ['AUTH'],
-      // Senders are taken as they are: there is mail from `user.@docomo.ne.jp`. Recipients are read by `parseRecipient`.
+      // Invalid senders are accepted, since there is mail from `user.@docomo.ne.jp`. `parseRecipient` checks recipients.
       lenientAddressParsing: true,
       onMailFrom: (_address, session, callback) => callback(this.#begin(session)),
       onRcptTo: ({ address }, session, callback) => replyAfter(this.#addRecipient(address, session), callback, toReply),
       onData: (stream, session, callback) => {
-        // If the client has gone, nobody reads a reply.
+        // No reply if the client has disconnected.
         const toError = (error: unknown) => (stream.errored ? (error as Error) : toReply(error))
         replyAfter(this.#receiveInTime(stream, session), callback, toError)
       },
@@ -76,12 +76,12 @@ class Inbound {
 
   async #addRecipient(text: string, session: SMTPServerSession): Promise<undefined> {
     const parties = this.#envelopes.get(session) as Parties
-    // Reports on sent mail, and mail to unsubscribe, are received whatever the quota says, also for domains that receive
-    // nothing else.
+    // Reports on sent mail, and mail to unsubscribe, are received regardless of quotas, even for domains with receiving
+    // disabled.
     const dependencies = { ...this.#foundation, readTokenKeys: this.#readTokenKeys }
     const reported = await findReturnPathParty(dependencies, text)
     if (reported) parties.set(reported.recipient, reported)
-    // Not by the operator's address, which may belong to another account.
+    // Not by the address, since the operator's address may belong to another account.
     else if (isBarePostmaster(text)) parties.set('postmaster', await this.#findOperator())
     else {
       const party = await this.#findReceiver(text, parties)
@@ -133,7 +133,7 @@ class Inbound {
   }
 }
 
-/** Rejects if it takes too long after the end of the message. If it is stored later, the sender's retry is a known message. */
+/** Rejects `ms` after the end of the message. If it is stored later, the sender's retry is recognized as the same message. */
 function withinTime(received: Promise<void>, stream: SMTPServerDataStream, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined

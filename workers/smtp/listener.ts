@@ -11,7 +11,7 @@ export type Listening = { port: number; stop(): Promise<void> }
 
 type Callback = (error?: Error | null, message?: string) => void
 
-/** Replies to a command once `act` has ended: with its message, or with the reply that `toReply` makes of its error. */
+/** Replies to a command once `act` has ended: with the message that it returns, or with `toReply` of its error. */
 export function replyAfter(
   act: Promise<string | undefined>,
   callback: Callback,
@@ -23,10 +23,10 @@ export function replyAfter(
   )
 }
 
-/** smtp-server has replies to these as well, some of them jokes. */
+/** Commands that smtp-server would reply to by default, with jokes to some of them. */
 const DISABLED = ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL']
 
-/** The limits of this process; tests make them smaller. */
+/** Returns the limits of this process. Tests pass smaller ones. */
 export function smtpLimits(config: Config, limits: Partial<SmtpLimits> = {}): SmtpLimits {
   return {
     ...SMTP_LIMITS,
@@ -53,7 +53,7 @@ export async function listenForSmtp(
     ...certificate,
     name: config.HELO_NAME,
     limits,
-    // Without a certificate of ours the library would offer one whose key everybody has.
+    // Without our own certificate, the library would offer one whose private key is public.
     disabledCommands: [...DISABLED, ...(options.disabledCommands ?? []), ...(certificate ? [] : ['STARTTLS'])],
   })
   const watch =

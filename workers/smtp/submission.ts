@@ -16,11 +16,11 @@ import type { Caller } from '#sql/accounts/api_keys.ts'
 import { type Listening, listenForSmtp, replyAfter } from './listener.ts'
 import { createSubmitMessage } from './submit_message.ts'
 
-/** Failed logins per network in FAILURES_MS; a sixth attempt is refused. */
+/** Failed logins per network in FAILURES_MS. A sixth attempt is rejected. */
 const MAX_FAILURES = 5
 const FAILURES_MS = 900_000
 
-/** Receives mail to send from clients with an API key: accepted, and refused, as POST /emails does it. */
+/** Receives mail to send from clients with an API key, with the same checks as POST /emails. */
 export async function startSubmission(
   foundation: Foundation,
   blobs: Blobs,
@@ -52,7 +52,7 @@ class Submission {
     const toReply = (error: unknown) => this.#toReply(error)
     return {
       authMethods: ['PLAIN', 'LOGIN'],
-      hideSMTPUTF8: true, // nothing is sent to such addresses yet
+      hideSMTPUTF8: true, // the API cannot send to such addresses yet
       onAuth: ({ password }, session, callback) => {
         this.#logIn(password ?? '', session).then(
           key => callback(null, { user: key }),
@@ -66,7 +66,7 @@ class Submission {
     }
   }
 
-  /** Done again for every message, since a session may outlive its key. */
+  /** Repeated for every message, since the key may be revoked during a session. */
   async #authenticate(key: string): Promise<Caller> {
     const caller = isWellFormedApiKey(key) ? await this.#findCaller(key) : null
     if (!caller?.usable) throw new SmtpReplyError(535, '5.7.8 invalid_api_key: API key is invalid, expired or revoked.')
@@ -132,7 +132,7 @@ function toReply(error: unknown): SmtpReplyError {
   return new SmtpReplyError(Number(code.slice(0, 3)), `${code.slice(4)} ${error.name}: ${error.message}`, error)
 }
 
-/** The code of the reply and the enhanced status code (RFC 3463). */
+/** Returns the code of the reply with the enhanced status code (RFC 3463). */
 function codeOf({ name, statusCode }: ApiError): string {
   if (name === 'daily_quota_exceeded' || name === 'monthly_quota_exceeded') return '452 4.7.1'
   if (statusCode === 429) return '451 4.7.1'

@@ -21,10 +21,10 @@ import { listSendingDomains } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 
-/** Long messages that are in memory at once, whole; others are not read on meanwhile. */
+/** Number of long messages that are in memory at once. Others are not read meanwhile. */
 const LONG_AT_ONCE = 2
 
-/** Accepts a message as an email to the recipients of its envelope; answers its id. @throws {ApiError} */
+/** Accepts a message as an email to the recipients of its envelope. Returns its id. @throws {ApiError} */
 type SubmitMessage = (party: SendingParty, envelope: Address[], content: IncomingContent) => Promise<string>
 
 export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits: SmtpLimits): SubmitMessage {
@@ -41,7 +41,7 @@ export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits
       const refusal = draft.refusal ?? (await refuseSender(foundation.pool, party, email))
       return withOwnFields(toEnvelope({ ...draft, refusal }, envelope), message, email)
     }
-    // Without a Message-ID the same bytes may well be meant twice.
+    // Without a Message-ID, the same bytes may be two emails.
     const { id } = await sendEmail(
       services,
       party,
@@ -65,7 +65,7 @@ export function createSubmitMessage(foundation: Foundation, blobs: Blobs, limits
 
 async function readMessage(raw: Buffer): Promise<ParsedMessage> {
   try {
-    // A copy: the thread takes it away, and what was signed is looked at again.
+    // A copy, since the bytes are transferred to the thread, and the signed bytes are needed again.
     const parsed = await parseMessage(new Uint8Array(raw))
     if ('message' in parsed) return parsed.message
     throw new Error(parsed.refused)
@@ -74,28 +74,28 @@ async function readMessage(raw: Buffer): Promise<ParsedMessage> {
   }
 }
 
-/** Who did not hear the answer sends the same message again: it is accepted once. */
+/** Returns an idempotency key: a client that missed the reply sends the same message again, and it is accepted once. */
 function keyOf(envelope: Address[], raw: Buffer): RequestKey {
   const recipients = envelope.map(({ address }) => address).sort()
   const fingerprint = hash('sha256', `${hash('sha256', raw)} ${recipients.join(' ')}`)
   return { route: '/smtp', key: fingerprint, fingerprint }
 }
 
-/** It goes to its envelope alone: whoever sends to each by itself shows the others in the header all the same. */
+/** Sends an email only to its envelope: the header also names recipients whose copies the client sends separately. */
 function toEnvelope(draft: Draft, envelope: Address[]): Draft {
   const addresses = new Set(envelope.map(({ address }) => address.toLowerCase()))
   const recipients = draft.recipients.filter(({ recipient }) => addresses.has(recipient.toLowerCase()))
   return { ...draft, recipients: recipients.map(recipient => ({ ...recipient, visible_in: 'to' })) }
 }
 
-/** A sender on behalf of somebody else needs the right to send for both. */
+/** Rejects a Sender field whose domain the key may not send from: mail on behalf of others needs access to both. */
 async function refuseSender(
   pool: Pool,
   { account_id, domain_id }: SendingParty,
   { from, sender }: SubmittedEmail,
 ): Promise<ApiError | null> {
   if (!sender || sender.domain === from.domain) return null
-  // A key for one domain sends from that one alone: another draft than one from there is refused anyway.
+  // A key for one domain sends only from that domain: the From of other drafts is rejected anyway.
   const names = domain_id === null ? await listSendingDomains(pool, account_id, [sender.domain]) : []
   if (names.includes(sender.domain)) return null
   return new ApiError(
@@ -104,7 +104,7 @@ async function refuseSender(
   )
 }
 
-/** The fields that a client writes itself and people or programs later look for: its Message-ID, Date and Sender. */
+/** Keeps the fields that the client wrote itself and that people or programs look for later: Message-ID, Date and Sender. */
 function withOwnFields(draft: Draft, { headers }: ParsedMessage, { sender }: SubmittedEmail): Draft {
   const date = keptDate(headers, now())
   const own = { ...(date && { Date: date }), ...(sender && { Sender: formatAddress(sender) }) }
@@ -112,8 +112,8 @@ function withOwnFields(draft: Draft, { headers }: ParsedMessage, { sender }: Sub
     ...draft,
     message_id: keptMessageId(headers) ?? draft.message_id,
     headers: { ...draft.headers, ...own },
-    renderer: undefined, // its author's mail program has decided which parts it has,
-    track_opens: false, // and every byte of them
+    renderer: undefined, // the mail program of the author has decided which parts it has
+    track_opens: false, // the parts are sent as they are, byte for byte
     track_clicks: false,
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The texts of the pages for recipients in one language. `{sender}`, `{address}`, `{topics}` (a list of names) and `{answer}`
- * stand for what is filled in.
+ * are placeholders.
  */
 export type Words = {
   recipient: string

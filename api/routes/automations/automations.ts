@@ -24,7 +24,7 @@ const params = { id: uuidParam('Automation') }
 
 const filters = {
   status: AutomationStatus.optional().describe('Only automations with this status.'),
-  domain: z.string().optional().describe('Name or id of a domain: only its automations.'),
+  domain: z.string().optional().describe('Only automations of this domain, by its name or id.'),
 }
 
 const StoppedAutomation = refTo('automation')
@@ -37,7 +37,7 @@ export const automations = [
     access: 'full',
     summary: 'Create an automation',
     description:
-      'Contacts enter by the event of its trigger once it is enabled. Without `connections` steps follow in turn.',
+      'Once it is enabled, the event of its trigger makes contacts enter. Without `connections`, each step leads to the next.',
     body: longJson(NewAutomation),
     answers: { 201: Automation },
     errors: ['missing_required_field', 'invalid_from_address'],
@@ -65,7 +65,7 @@ export const automations = [
     id: 'getAutomation',
     access: 'full',
     params,
-    summary: 'Get an automation with its steps and the number of its runs',
+    summary: 'Get an automation with its steps and the numbers of its runs',
     answers: { 200: Automation },
   }).handle(async (ctx, { account_id, params: { id } }) => showAutomationWithRuns(ctx.pool, { account_id, id })),
 
@@ -75,8 +75,8 @@ export const automations = [
     params,
     summary: 'Change an automation',
     description:
-      'Other steps are a new version, for contacts that enter from now on: those inside keep to theirs. Disabled, nobody enters ' +
-      'any more, and those inside go on.',
+      'Changed steps become a new version for contacts that enter from now on; runs that have started keep their version. ' +
+      'If it is disabled, no contacts enter, and runs that have started continue.',
     body: longJson(AutomationChange),
     answers: { 200: changed('automation') },
     errors: ['missing_required_field', 'invalid_from_address'],
@@ -94,7 +94,7 @@ export const automations = [
     access: 'full',
     params,
     summary: 'Delete an automation and its runs',
-    description: 'Its runs end where they are. Emails that they have sent stay.',
+    description: 'Its runs end at their current step. Emails that they have sent are kept.',
     answers: { 200: deleted('automation') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await removeAutomation(ctx.pool, { account_id, id })
@@ -106,7 +106,7 @@ export const automations = [
     access: 'full',
     params,
     summary: 'Disable an automation and end its runs',
-    description: 'No step of a run is taken any more. Runs are `skipped` soon afterwards.',
+    description: 'Runs take no further steps, and soon become `skipped`.',
     answers: { 200: StoppedAutomation },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await stopAutomation(ctx.pool, { account_id, id })
@@ -130,7 +130,7 @@ function authorOf({ state: { caller } }: Context): Author {
   return { account_id: caller.account_id, source_id: caller.id }
 }
 
-/** Finds the automation of the path before the rest of the request is read. @throws {ApiError} 404 */
+/** Checks that the automation of the path exists, before the rest of the request is read. @throws {ApiError} 404 */
 export async function requireAutomation(ctx: Context, account_id: string, id: string): Promise<void> {
   if (!(await isAutomation(ctx.pool, { account_id, id }))) throw notFound('Automation')
 }

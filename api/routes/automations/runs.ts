@@ -30,8 +30,9 @@ export const automationRuns = [
     isAudited: false,
     params: automation,
     headers: ['Idempotency-Key'],
-    summary: 'Have a contact enter an automation',
-    description: 'As if by its event. It counts for the quota of runs, and its `reentry` holds.',
+    summary: 'Start a run of an automation for a contact',
+    description:
+      'The same as if the event of its trigger had happened: the run counts for the quota, and `reentry` applies.',
     body: json(NewRun),
     answers: { 202: StartedRun },
     errors: [...KEY_ERRORS, 'automation_quota_exceeded'],
@@ -47,7 +48,7 @@ export const automationRuns = [
     params: automation,
     summary: 'List the runs of an automation, newest first',
     query: pagedQuery({
-      status: RunStatuses.optional().describe('Only runs with these statuses, with commas between.'),
+      status: RunStatuses.optional().describe('Only runs with these statuses, separated by commas.'),
     }),
     answers: { 200: listOf(ListedRun) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {
@@ -60,7 +61,7 @@ export const automationRuns = [
     id: 'getAutomationRun',
     access: 'full',
     params,
-    summary: 'Get a run with the steps that it has come to',
+    summary: 'Get a run with the steps that it has reached',
     answers: { 200: AutomationRun },
   }).handle(async (ctx, { account_id, params: { id, run_id } }) => {
     await requireAutomation(ctx, account_id, id)

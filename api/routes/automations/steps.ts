@@ -16,8 +16,7 @@ export const automationSteps = [
     access: 'full',
     params: automation,
     summary: 'Add a step to an automation',
-    description:
-      'What came behind the step that it follows comes behind it, by the first type of connection that it has.',
+    description: 'The step that came next now follows the new step, on the first type of connection of the new step.',
     body: longJson(AddedStep),
     answers: { 201: AutomationStep },
     errors: ['missing_required_field', 'invalid_from_address'],
@@ -43,8 +42,8 @@ export const automationSteps = [
     id: 'deleteAutomationStep',
     access: 'full',
     params,
-    summary: 'Remove a step of an automation',
-    description: 'What led to it leads to what came behind it. The trigger cannot be removed.',
+    summary: 'Remove a step from an automation',
+    description: 'The steps before it then lead to the step after it. The trigger cannot be removed.',
     answers: { 200: deleted('automation_step') },
   }).handle(async (ctx, { account_id, params: { id, step_id } }) => ({
     object: 'automation_step',

@@ -24,7 +24,8 @@ export const campaignAb = [
     access: 'full',
     params,
     summary: 'Choose the winner of an A/B test by hand',
-    description: 'All who have no email yet get this variant. Only until there is a winner.',
+    description:
+      'All recipients who were not sent an email yet get this variant. Possible only until there is a winner.',
     body: json(AbWinner),
     answers: { 200: CampaignAb },
     errors: ['missing_required_field'],

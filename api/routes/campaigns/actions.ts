@@ -16,7 +16,7 @@ const params = { id: uuidParam('Campaign') }
 const SentCampaign = refTo('campaign')
   .extend({
     status: z.enum(['queued', 'testing', 'scheduled']).describe('Its new status.'),
-    scheduled_at: z.date().nullable().describe('When it is sent; null: now.'),
+    scheduled_at: z.date().nullable().describe('When it is sent; null: immediately.'),
     warnings: Warnings,
   })
   .meta({ id: 'SentCampaign' })
@@ -41,7 +41,7 @@ export const campaignActions = [
     params,
     headers: ['Idempotency-Key'],
     summary: 'Send or schedule a draft',
-    description: 'Its content and its recipients are those of the moment at which sending begins.',
+    description: 'The content and the recipients are determined when sending begins.',
     body: json(CampaignSending),
     answers: { 200: SentCampaign },
     errors: CAMPAIGN_SEND_ERRORS,
@@ -60,7 +60,7 @@ export const campaignActions = [
     access: 'full',
     params,
     summary: 'Cancel a campaign',
-    description: 'A scheduled campaign is a draft again. Of one that is being sent, no more is sent.',
+    description: 'A scheduled campaign becomes a draft again. A campaign that is being sent stops for good.',
     answers: { 200: MovedCampaign },
   }).handle(async (ctx, { account_id, params: { id } }) => ({
     object: 'campaign',
@@ -74,7 +74,7 @@ export const campaignActions = [
     access: 'full',
     params,
     summary: 'Pause a campaign',
-    description: 'Nothing of it is sent until it is resumed.',
+    description: 'No more emails of it are sent until it is resumed.',
     answers: { 200: MovedCampaign },
   }).handle(async (ctx, { account_id, params: { id } }) => ({
     object: 'campaign',
@@ -101,7 +101,7 @@ export const campaignActions = [
     access: 'full',
     params,
     summary: 'Send a campaign again to those whose email failed',
-    description: 'Nobody else gets it again: no address that bounced, is suppressed or complained.',
+    description: 'Nobody else gets it again, in particular no address that bounced, complained or is suppressed.',
     answers: { 200: RetriedCampaign },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     const recipients = await retryCampaign(ctx.pool, { account_id, id })
@@ -116,7 +116,7 @@ export const campaignActions = [
     params,
     summary: 'Send a campaign to yourself',
     description:
-      'Sends it as it is now to the given addresses, with the values of contacts that have them. Counts as sends, and for no figure.',
+      'Sends it as it is now to the given addresses, with the values of contacts that have these addresses. The emails count as sends, but not in the figures of the campaign.',
     body: json(CampaignTest),
     answers: { 200: TestedCampaign },
     errors: SEND_ERRORS,

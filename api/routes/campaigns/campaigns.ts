@@ -23,10 +23,12 @@ export const CAMPAIGN_SEND_ERRORS: ErrorName[] = [
   ...(['sending_service_unavailable', 'sending_configuration_unavailable'] as const),
 ]
 
-/** Remarks on a campaign that can be sent all the same. */
+/** Warnings about a campaign that can still be sent. */
 export const Warnings = z
   .array(z.string())
-  .describe('What recipients or their mail servers may object to, in words. It is sent all the same.')
+  .describe(
+    'Problems that recipients or their mail servers may object to, in words. They do not prevent the campaign from being sent.',
+  )
 
 const CreatedCampaign = Campaign.extend({ warnings: Warnings.optional() }).meta({ id: 'CreatedCampaign' })
 
@@ -37,7 +39,7 @@ const filters = {
     .regex(/^[^\p{Cc}]{0,200}$/u, 'must be one line of at most 200 characters')
     .optional()
     .describe('Text in the name or the subject, ignoring case.'),
-  domain: z.string().optional().describe('Name or id of a domain: only its campaigns.'),
+  domain: z.string().optional().describe('Only campaigns of this domain, by its name or id.'),
 }
 
 export const campaigns = [
@@ -46,7 +48,8 @@ export const campaigns = [
     aliases: ['/broadcasts'],
     access: 'full',
     summary: 'Create a campaign',
-    description: 'It stays a draft until it is sent: at once with `send`, or by `POST /campaigns/:id/send`.',
+    description:
+      'It stays a draft until it is sent: immediately with `send`, or later with `POST /campaigns/:id/send`.',
     headers: ['Idempotency-Key'],
     body: longJson(NewCampaign),
     answers: { 201: CreatedCampaign },
@@ -88,7 +91,8 @@ export const campaigns = [
     access: 'full',
     params,
     summary: 'Change a draft',
-    description: 'Fields that are left out stay, null clears them. Cancel a scheduled campaign to change it.',
+    description:
+      'Fields that are left out stay as they are; null clears a field. To change a scheduled campaign, cancel it first.',
     body: longJson(CampaignChange),
     answers: { 200: changed('campaign') },
     errors: ['invalid_from_address'],
@@ -115,7 +119,7 @@ export const campaigns = [
     aliases: ['/broadcasts/:id/duplicate'],
     access: 'full',
     params,
-    summary: 'Make a draft of a campaign',
+    summary: 'Copy a campaign as a new draft',
     body: json(CampaignCopy),
     answers: { 201: Campaign },
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
@@ -128,7 +132,7 @@ function authorOf({ state: { caller } }: Context): Author {
   return { account_id: caller.account_id, source_id: caller.id }
 }
 
-/** Finds the campaign of the path before the body is read. @throws {ApiError} 404 */
+/** Checks that the campaign of the path exists, before the body is read. @throws {ApiError} 404 */
 export async function requireCampaign(ctx: Context, account_id: string, id: string): Promise<void> {
   if (!(await isCampaign(ctx.pool, { account_id, id }))) throw notFound('Campaign')
 }

@@ -22,7 +22,7 @@ export const campaignDoubts = [
     aliases: ['/broadcasts/:id/in-doubt'],
     access: 'full',
     params,
-    summary: 'Decide all emails in doubt of a campaign',
+    summary: 'Decide what happens to all emails in doubt of a campaign',
     body: json(Decision),
     answers: { 200: Decided },
     errors: ['missing_required_field'],

@@ -24,7 +24,7 @@ import { requireCampaign } from './campaigns.ts'
 
 const params = { id: uuidParam('Campaign') }
 
-/** The greatest that a number of a run can be. */
+/** The largest possible number of a run. */
 const MAX_RUN = 2_147_483_647
 
 const run = z
@@ -33,7 +33,11 @@ const run = z
   .transform(Number)
   .refine(number => number <= MAX_RUN, 'must be the number of a run')
   .optional()
-  .meta({ type: 'integer', minimum: 1, description: 'Number of a run of a campaign that recurs. Default: the newest.' })
+  .meta({
+    type: 'integer',
+    minimum: 1,
+    description: 'Number of a run of a recurring campaign. Default: the newest run.',
+  })
 const ofRun = z.object({ run })
 
 /** @throws {ApiError} 404 */
@@ -48,7 +52,7 @@ const recipientFilters = {
   run,
   state: RecipientState.optional().describe('Only recipients in this state.'),
   type: RecipientType.optional().describe('Only recipients to whom this happened.'),
-  bounce_type: BounceType.optional().describe('Only recipients with such a bounce.'),
+  bounce_type: BounceType.optional().describe('Only recipients with this type of bounce.'),
   email: z.string().optional().describe('Only the recipient with this address.'),
 }
 
@@ -71,7 +75,7 @@ export const campaignReports = [
     access: 'full',
     params,
     summary: 'List the runs of a campaign, newest first',
-    description: 'A campaign that does not recur has one, from when it is sent.',
+    description: 'A campaign that does not recur has one run once it is sent.',
     query: wholeQuery({}, numericId),
     answers: { 200: listOf(CampaignRun) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {
@@ -84,7 +88,7 @@ export const campaignReports = [
     aliases: ['/broadcasts/:id/engagement'],
     access: 'full',
     params,
-    summary: 'Get who opened, clicked and replied',
+    summary: 'Get the recipients who opened, clicked and replied',
     query: ofRun,
     answers: { 200: CampaignEngagement },
   }).handle(async (ctx, { account_id, params: { id }, query }) =>
@@ -110,7 +114,7 @@ export const campaignReports = [
     access: 'full',
     params,
     summary: 'List the recipients of a campaign',
-    description: 'Also contacts who were left out, with the reason. Empty before the campaign is sent.',
+    description: 'Includes contacts who were left out, with the reason. Empty before the campaign is sent.',
     query: wholeQuery(recipientFilters),
     answers: { 200: listOf(CampaignRecipient) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {

@@ -29,7 +29,7 @@ export const audienceContacts = [
     params: audience,
     summary: 'Create or change a contact in an audience',
     description:
-      'If the domain has a contact of this address, the given fields of it are changed and it joins the audience, with status 200.',
+      'If the domain already has a contact with this address, its given fields are changed, it joins the audience, and the status is 200.',
     body: json(NewAudienceContact),
     answers: { 201: Contact, 200: Contact },
     errors: ['missing_required_field', ...CONTACT_WRITE_ERRORS],
@@ -95,10 +95,10 @@ export const audienceContacts = [
     id: 'deleteAudienceContact',
     access: 'full',
     params,
-    summary: 'Take a contact out of an audience',
+    summary: 'Remove a contact from an audience',
     description:
-      'It stays a contact of the domain. Taken out of the default audience, it is deleted. In place of an audience, these ' +
-      'routes take a segment too: only a contact that was added to it by hand can be taken out.',
+      'It stays a contact of the domain, unless the audience is the default audience: then it is deleted. The path may also ' +
+      'name a segment, from which only contacts that were added by hand can be removed.',
     answers: { 200: RemovedContact },
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params }) => {
@@ -111,7 +111,7 @@ export const audienceContacts = [
   }),
 ]
 
-/** The group that a path names, and a reference that finds the contact only if it is in the group. */
+/** Returns the group that a path names, and a reference that finds the contact only if it is in the group. */
 async function findRef({ pool }: Context, account_id: string, named: { audience_id: string; id: NamedContact }) {
   const group = await requireContactGroup(pool, account_id, named.audience_id)
   return { group, ref: await refInGroup(pool, account_id, group, named.id) }

@@ -24,10 +24,10 @@ const SavedBatch = z
           skipped: z
             .array(z.literal('unsubscribed'))
             .optional()
-            .describe('Fields that were not applied: `unsubscribed: false` of a contact that has unsubscribed.'),
+            .describe('Fields that were not applied: `unsubscribed`, if it is false and the contact has unsubscribed.'),
         }),
       )
-      .describe('The contacts in the order of the request, each address once.'),
+      .describe('The contacts in the order of the request. Each address occurs once.'),
     errors: z
       .array(
         z.object({
@@ -43,8 +43,8 @@ const SavedBatch = z
 const declared = {
   access: 'full',
   description:
-    'All are stored in one transaction, or none. Those that are wrong are left out, and `errors` names them. Of equal ' +
-    'addresses the last wins. A contact that has unsubscribed is subscribed only with `resubscribe`.',
+    'All contacts are stored in one transaction, or none. Invalid contacts are left out and listed in `errors`. If an address ' +
+    'occurs twice, the last one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`.',
   answers: { 200: SavedBatch },
 } as const
 
@@ -53,7 +53,7 @@ export const contactBatches = [
     ...declared,
     id: 'saveContacts',
     summary: 'Create or change up to 10,000 contacts',
-    // Only described by it: the contacts are checked one by one.
+    // Only describes the body: the contacts are checked one by one.
     body: contactsJson(ContactBatch),
     errors: ['missing_required_field', 'not_found', ...CONTACT_WRITE_ERRORS],
   }).handle(async ctx => {

@@ -29,11 +29,11 @@ const ContactWithConsents = Contact.extend({
 const LISTED_DOMAIN = 'Name or id of the domain. Required, unless the API key has a default domain.'
 
 const ERASE =
-  '`true` erases the person: also the contents of email to this address alone, received email from it, and its suppression.'
+  '`true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression.'
 const Erased = z
   .object({
     emails: z.int().describe('Sent emails whose contents, recipients and events were deleted.'),
-    pending_emails: z.int().describe('Emails that are still to be sent and were not changed.'),
+    pending_emails: z.int().describe('Emails that are not sent yet. They were not changed.'),
     received_emails: z.int().describe('Received emails that were deleted.'),
     suppressions: z.int().describe('1 if the address was suppressed, else 0.'),
   })
@@ -52,7 +52,8 @@ export const contacts = [
     access: 'full',
     isAudited: false,
     summary: 'Create or change a contact',
-    description: 'If the domain has a contact of this address, the given fields of it are changed, with status 200.',
+    description:
+      'If the domain already has a contact with this address, its given fields are changed, and the status is 200.',
     body: json(NewContact),
     answers: { 201: Contact, 200: Contact },
     errors: ['missing_required_field', 'not_found', ...CONTACT_WRITE_ERRORS],
@@ -98,7 +99,7 @@ export const contacts = [
     isAudited: false,
     params,
     summary: 'Change a contact',
-    description: '`domain` is needed only when the path has the email address.',
+    description: '`domain` is needed only if the path has the email address.',
     body: json(ContactChange),
     answers: { 200: changed('contact') },
     errors: CONTACT_WRITE_ERRORS,
@@ -114,7 +115,7 @@ export const contacts = [
     access: 'full',
     params,
     summary: 'Delete a contact',
-    description: 'Its opt-outs stay: a contact that is created for the address again has them.',
+    description: 'Its opt-outs are kept: they apply again if a contact is created for the address.',
     query: DomainQuery.extend({ erase: flag.describe(ERASE) }),
     answers: { 200: DeletedContact },
     errors: CONTACT_WRITE_ERRORS,

@@ -30,9 +30,9 @@ const ImportWithErrors = ContactImport.extend({
 const declared = {
   access: 'full',
   description:
-    'A CSV file, as `csv` of a JSON body or as the file of a form (multipart/form-data). Its header names the columns: ' +
-    '`email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves a contact as it ' +
-    'is. Of equal addresses the first wins. A contact that has unsubscribed is subscribed only with `resubscribe`.',
+    'Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: ' +
+    '`email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves the value as ' +
+    'it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`.',
 } as const
 const errors = ['missing_required_field', 'contacts_busy'] as const
 
@@ -56,7 +56,7 @@ export const contactImports = [
     ...declared,
     id: 'importAudienceContacts',
     params: { audience_id: uuidParam('Audience') },
-    summary: 'Import contacts of an audience from a CSV file',
+    summary: 'Import contacts into an audience from a CSV file',
     body: importBody(NewAudienceImport, ImportForm),
     answers: { 201: ImportWithErrors },
     errors,
@@ -71,7 +71,7 @@ export const contactImports = [
     id: 'listContactImports',
     access: 'full',
     summary: 'List imports of contacts, newest first',
-    query: wholeQuery({ status: ImportStatus.optional().describe('Imports of this status only.') }),
+    query: wholeQuery({ status: ImportStatus.optional().describe('Only imports with this status.') }),
     answers: { 200: listOf(ContactImport) },
   }).handle(async (ctx, { account_id, query }) => {
     const { filters, position } = query()
@@ -93,9 +93,9 @@ export const contactImports = [
     access: 'full',
     params,
     summary: 'List the records of a file that were not stored, in the order of the file',
-    description: 'With `format=csv` all of them come as a CSV file.',
+    description: 'With `format=csv`, the response is a CSV file with all of them.',
     query: wholeQuery(
-      { format: z.enum(['json', 'csv']).default('json').describe('`csv`: all of them, as a file.') },
+      { format: z.enum(['json', 'csv']).default('json').describe('`csv`: all records as a file.') },
       numericId,
     ),
     answers: { 200: listOf(RecordError) },
@@ -105,13 +105,13 @@ export const contactImports = [
     const { filters, position } = query()
     if (filters.format === 'json') return listRecordErrors(ctx.pool, { account_id, id }, position)
     sendExport(ctx, 'import_errors.csv', Readable.from(exportRecordErrors(ctx.pool, { account_id, id })))
-    return undefined as never // the file is the answer
+    return undefined as never // the response is the file
   }),
 ]
 
 type Given = { form: ImportForm; csv: string }
 
-/** A form has its file beside its fields. */
+/** Reads the fields of a form, whose file is already stored, or a JSON body with its `csv`. */
 function readGiven(ctx: Context, body: () => ImportForm & { csv: string }): Given {
   if (ctx.state.file) return { form: parse(ImportForm, ctx.state.body), csv: '' }
   const { csv, ...form } = body()

@@ -28,7 +28,8 @@ export const contactTopics = [
     access: 'full',
     params,
     summary: 'List the topics of a contact, newest first',
-    description: '`subscription` is what holds; `choice` is what the contact has chosen, if it has.',
+    description:
+      '`subscription` says whether the contact gets the topic; `choice` is what the contact has chosen, or null.',
     query: wholeQuery(DomainQuery.shape),
     answers: { 200: listOf(ContactTopic) },
   }).handle(async (ctx, { account_id, params, query }) => {

@@ -38,7 +38,7 @@ export const domainClaims = [
     access: 'full',
     params,
     summary: 'Check the record of a claim',
-    description: 'Starts a check and returns at once.',
+    description: 'Starts a check and returns immediately.',
     answers: { 200: DomainClaim },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     const claim = await requireClaim(ctx, account_id, id)

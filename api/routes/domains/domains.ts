@@ -24,7 +24,8 @@ export const domains = [
     id: 'createDomain',
     access: 'full',
     summary: 'Add a domain',
-    description: 'The answer has the DNS records to publish. Mail can be sent from it once they are verified.',
+    description:
+      'The response has the DNS records to publish. Mail can be sent from the domain once they are verified.',
     body: json(NewDomain),
     answers: { 201: PresentedDomain },
     errors: ['missing_required_field', 'domain_conflict', 'plan_limit_reached'],
@@ -61,7 +62,7 @@ export const domains = [
     access: 'full',
     params,
     summary: 'Change a domain',
-    description: 'Changes the fields that are given. Name and region cannot be changed.',
+    description: 'Changes the given fields. `name` and `region` cannot be changed.',
     body: json(DomainChange),
     answers: { 200: changed('domain') },
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
@@ -77,7 +78,7 @@ export const domains = [
     summary: 'Delete a domain',
     query: z.object({
       with_contacts: flag.describe(
-        'Deletes the contacts and the campaigns of the domain with it. Without it, a domain that has some is not deleted.',
+        '`true` also deletes the contacts and the campaigns of the domain. Without it, a domain that has some is not deleted.',
       ),
     }),
     answers: { 200: deleted('domain') },
@@ -93,10 +94,10 @@ export const domains = [
     access: 'full',
     params,
     summary: 'Check the DNS records of a domain',
-    description: 'Starts a check and returns at once. The status changes when DNS has answered.',
+    description: 'Starts a check and returns immediately. The status changes once DNS has responded.',
     answers: {
       200: refTo('domain')
-        .extend({ status: DomainStatus.describe('Its status while it is checked.') })
+        .extend({ status: DomainStatus.describe('Its status during the check.') })
         .meta({ id: 'VerifyingDomain' }),
     },
     errors: ['plan_limit_reached', 'domain_conflict'],
@@ -110,7 +111,7 @@ export const domains = [
     access: 'full',
     params,
     summary: 'Replace the DKIM keys of a domain',
-    description: 'Returns the records of the next keys. A repeated call returns the same ones until they sign.',
+    description: 'Returns the records of the next keys. A repeated call returns the same keys until they are used.',
     answers: { 200: PresentedDomain },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await rotateDkimKeys(ctx, { account_id, domain_id: id }, 'owner')

@@ -10,11 +10,11 @@ import { NamecheapCredentials, openNamecheap } from '#lib/domains/providers/name
 import type { ErrorName } from '#lib/errors.ts'
 import { requireDomain } from './domains.ts'
 
-/** The same for all three providers. */
+/** Parts that the operations of all three providers share. */
 const common = {
   access: 'full' as const,
   params: { id: uuidParam('Domain') },
-  description: 'Uses the credentials once and does not store them. Then checks the domain.',
+  description: 'Uses the credentials once and does not store them. Then starts a check of the domain.',
   answers: { 200: DnsResult },
   errors: ['missing_required_field', 'plan_limit_reached', 'domain_conflict'] as ErrorName[],
 }
@@ -63,7 +63,7 @@ export const domainProviders = [
   ),
 ]
 
-/** The helper is made of the body once it is known that the domain exists. */
+/** Writes the records. `helper` reads the body, and is called only once the domain was found. */
 async function apply(ctx: Context, id: string, helper: () => DnsHelper): Promise<DnsResult> {
   await requireDomain(ctx, id)
   return applyDns(ctx, ctx.state.caller.account_id, id, helper())

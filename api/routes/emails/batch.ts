@@ -34,7 +34,7 @@ export const emailBatch = [
       'All emails are checked before any is sent. With `X-Batch-Validation: permissive`, invalid emails are left out and ' +
       'listed in `errors`.',
     headers: ['Idempotency-Key', 'X-Batch-Validation'],
-    // Only described by it: the emails are checked one by one, since a permissive request leaves out the wrong ones.
+    // Only describes the body: the emails are checked one by one, since a permissive request leaves out invalid ones.
     body: jsonWithFiles(NewBatch),
     answers: {
       200: SentBatch,
@@ -61,7 +61,7 @@ function readValidation(ctx: Context): 'strict' | 'permissive' {
   return mode
 }
 
-/** Strict: the first email of a wrong shape refuses them all. Permissive: it is left out. */
+/** Checks the shape of each email. The first wrong one rejects a strict batch; a permissive batch leaves it out. */
 async function readEmails(ctx: Context, is_permissive: boolean) {
   const { body } = ctx.state
   if (!Array.isArray(body) || body.length < 1 || body.length > MAX_EMAILS) {

@@ -35,13 +35,13 @@ function decideEmail(action: DoubtAction, summary: string, description: string) 
   })
 }
 
-/** Sends what waits for another attempt at once. */
+/** Attempts the waiting deliveries of an email immediately. */
 const tryEmailNow = operation('POST /emails/:id/try-now', {
   id: 'tryEmailNow',
   access: 'full',
   params,
   summary: 'Try an email again without waiting for its next attempt',
-  description: 'Recipients whose server has asked to try again later are tried at once.',
+  description: 'Retries immediately for recipients whose server asked to try again later.',
   answers: { 200: refTo('email').meta({ id: 'TriedEmail' }) },
 }).handle(async (ctx, { account_id, params: { id } }) => {
   await tryNow(ctx.pool, { account_id, id })
@@ -121,6 +121,6 @@ export const emails = [
 
   tryEmailNow,
   decideEmail('retry', 'Send an email in doubt once more', 'Its recipients may get it twice.'),
-  decideEmail('release', 'Take an email in doubt for delivered', 'It is not sent again.'),
-  decideEmail('drop', 'Give up an email in doubt', 'It is not sent again, and ends as `failed`.'),
+  decideEmail('release', 'Treat an email in doubt as delivered', 'It is not sent again.'),
+  decideEmail('drop', 'Give up an email in doubt', 'It is not sent again and becomes `failed`.'),
 ]

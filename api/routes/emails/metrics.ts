@@ -7,9 +7,9 @@ export const emailMetrics = [
   operation('GET /emails/metrics', {
     id: 'getEmailMetrics',
     access: 'full',
-    summary: 'Get how many emails were sent, delivered, opened and so on',
+    summary: 'Get the numbers of emails that were sent, delivered, opened and so on',
     description:
-      'Figures are kept for 400 days by the quarter of an hour. A range includes the quarters that it begins and ends in.',
+      'Figures are kept for 400 days per quarter of an hour. A range includes the quarters in which it begins and ends.',
     query: MetricsQuery,
     answers: { 200: EmailMetrics },
   }).handle(async (ctx, { account_id, query }) => answerMetrics(ctx.pool, account_id, query())),

@@ -20,7 +20,7 @@ import {
 const eventParam: Param<EventRef> = param(
   'Event',
   text => (text === '' ? null : { id: uuid(text), name: text }),
-  'Id of the definition of the event, or its name.',
+  'Id or name of the event definition.',
 )
 const params = { id: eventParam }
 
@@ -28,7 +28,7 @@ export const events = [
   operation('GET /events', {
     id: 'listEvents',
     access: 'full',
-    summary: 'List the definitions of events, newest first',
+    summary: 'List event definitions, newest first',
     query: pagedQuery({}),
     answers: { 200: listOf(EventDefinition) },
   }).handle(async (ctx, { account_id, query }) => listDefinitions(ctx.pool, account_id, query().position)),
@@ -37,7 +37,7 @@ export const events = [
     id: 'getEvent',
     access: 'full',
     params,
-    summary: 'Get the definition of an event',
+    summary: 'Get an event definition',
     answers: { 200: EventDefinition },
   }).handle(async (ctx, { account_id, params: { id } }) =>
     orNotFound('Event', await findDefinition(ctx.pool, account_id, id)),
@@ -47,7 +47,7 @@ export const events = [
     id: 'listRecentEvents',
     access: 'full',
     params,
-    summary: 'List the newest 100 events of a name',
+    summary: 'List the newest 100 events with a name',
     description: 'Events are kept for 90 days. The event need not have a definition.',
     answers: { 200: listOf(RecentEvent) },
   }).handle(async (ctx, { account_id, params: { id } }) => {
@@ -59,8 +59,8 @@ export const events = [
     id: 'updateEvent',
     access: 'full',
     params,
-    summary: 'Change the definition of an event',
-    description: 'Events that were sent before stay as they are. The name cannot be changed.',
+    summary: 'Change an event definition',
+    description: 'Events that were already sent stay as they are. The name cannot be changed.',
     body: json(EventDefinitionChange),
     answers: { 200: changed('event') },
   }).handle(async (ctx, { account_id, params: { id: ref }, body }) => {
@@ -73,8 +73,8 @@ export const events = [
     id: 'deleteEvent',
     access: 'full',
     params,
-    summary: 'Delete the definition of an event',
-    description: 'Events of its name can still be sent, with any payload.',
+    summary: 'Delete an event definition',
+    description: 'Events with its name can still be sent, with any payload.',
     answers: { 200: deleted('event') },
   }).handle(async (ctx, { account_id, params: { id: ref } }) => {
     const { id } = orNotFound('Event', await findDefinition(ctx.pool, account_id, ref))

@@ -19,7 +19,7 @@ const SentEvent = z
     event: z.string().describe('Name of the event.'),
     name: z.string().describe('The same as `event`.'),
     contact_id: z.string().describe('Id of the contact.'),
-    enrolled: z.int().describe('Number of automations that the contact has entered by it.'),
+    enrolled: z.int().describe('Number of automations that the contact has entered because of it.'),
   })
   .meta({ id: 'SentEvent' })
 
@@ -42,9 +42,9 @@ export const sentEvents = [
     isAudited: false,
     summary: 'Define an event, or send one',
     description:
-      'A body without a contact defines an event: its name and the types of its payload. With `contact_id` or `email` it is ' +
-      'the same as `POST /events/send`.',
-    // Only described by it: which of the two it is, the members tell.
+      'A body without a contact defines an event: its name and the types of its payload. A body with `contact_id` or `email` ' +
+      'sends one, as `POST /events/send` does.',
+    // Only describes the body: its members decide which of the two it is.
     body: json(EventOrDefinition),
     headers: ['Idempotency-Key'],
     answers: { 201: EventDefinition, 202: SentEvent },
@@ -59,9 +59,9 @@ export const sentEvents = [
     id: 'sendEvent',
     access: 'full',
     isAudited: false,
-    summary: 'Send an event of a contact',
+    summary: 'Send an event for a contact',
     description:
-      'Starts the automations that the event triggers, and goes on with those that wait for it. An event without a ' +
+      'Starts the automations that the event triggers, and continues runs that wait for it. An event without a ' +
       'definition may have any payload.',
     body: json(NewEvent),
     headers: ['Idempotency-Key'],
@@ -70,7 +70,7 @@ export const sentEvents = [
   }).handle(ctx => send(ctx, '/events/send')),
 ]
 
-/** A body that names a contact is an event, whatever the value. */
+/** True if a body has a member that names a contact, whatever its value: then it is an event. */
 function isSent(body: unknown): boolean {
   const members = Object(body)
   return ['contact_id', 'contactId', 'email'].some(name => Object.hasOwn(members, name))

@@ -21,7 +21,7 @@ import { deleteReceivedEmail, findRaw, isReceivedEmail, markRead } from '#sql/re
 const params = { id: uuidParam('Email') }
 
 const ReadMark = z
-  .object({ read: z.literal(true).optional().describe('Nothing makes an email unread again.') })
+  .object({ read: z.literal(true).optional().describe('Only true: an email cannot be marked as unread.') })
   .meta({ id: 'ReadMark' })
 
 export const receivedEmails = [
@@ -59,7 +59,7 @@ export const receivedEmails = [
     answers: {
       200: refTo('received_email')
         .extend({
-          read: z.literal(true).describe('It is read now.'),
+          read: z.literal(true).describe('Always true.'),
           read_at: z.date().describe('When it was first marked as read.'),
         })
         .meta({ id: 'MarkedReceivedEmail' }),

@@ -9,7 +9,7 @@ import { orNotFound } from '#lib/errors.ts'
 import { NewForward, NewReply } from '#lib/receiving/new_reply.ts'
 import { findEmailToForward, findEmailToReplyTo } from '#sql/receiving/emails_to_answer.ts'
 
-/** The same for a reply and a forward. */
+/** Parts that replies and forwards share. */
 const common = {
   access: 'full' as const,
   isSend: true,

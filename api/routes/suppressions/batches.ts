@@ -18,8 +18,8 @@ const DeletedSuppressions = z
       .array(
         z.object({
           object: z.literal('suppression'),
-          id: z.string().nullable().describe('Its id; null if an address is not suppressed.'),
-          email: z.string().nullable().describe('The address; null if an id is unknown.'),
+          id: z.string().nullable().describe('Id of the suppression; null if the address is not suppressed.'),
+          email: z.string().nullable().describe('The address; null if the id is unknown.'),
           deleted: z.boolean().describe('True if it existed.'),
         }),
       )
@@ -45,7 +45,8 @@ export const suppressionBatches = [
     id: 'deleteSuppressions',
     access: 'full',
     summary: 'Remove up to 1,000 suppressions',
-    description: 'A suppression that does not exist is not `deleted`; given by its address, it has no id.',
+    description:
+      'If a suppression does not exist, `deleted` is false; if it was named by its address, its `id` is null.',
     body: json(RemovedSuppressions),
     answers: { 200: DeletedSuppressions },
   }).handle(async (ctx, { account_id, body }) => {

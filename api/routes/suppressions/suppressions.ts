@@ -14,7 +14,7 @@ import { NewSuppression, SuppressionQuery } from '#lib/suppressions/new_suppress
 import type { AddedSuppression } from '#sql/suppressions/suppression_changes.ts'
 import { findSuppression, listSuppressions, Suppression, type SuppressionRef } from '#sql/suppressions/suppressions.ts'
 
-/** An address stands for the one suppression that there may be of it. */
+/** A path may name a suppression by its address, since there is at most one per address. */
 const id: Param<SuppressionRef> = {
   resource: 'Suppression',
   read: text => {
@@ -32,7 +32,7 @@ export const suppressions = [
     id: 'createSuppression',
     access: 'full',
     summary: 'Suppress an address',
-    description: 'Returns 200 if the address is suppressed already.',
+    description: 'Returns 200 if the address is already suppressed.',
     body: json(NewSuppression),
     answers: { 200: Suppression, 201: Suppression },
     errors: ['missing_required_field'],
@@ -77,7 +77,7 @@ export const suppressions = [
   }),
 ]
 
-/** The address of a new suppression with its id. @throws {ApiError} `validation_error` */
+/** Returns the id and the address of a new suppression. @throws {ApiError} `validation_error` */
 export function newRow(ctx: Context, email: Address): { id: string; address: string } {
   if (simulatedOutcome(email, ctx.config.SIMULATOR_DOMAIN)) {
     throw new ApiError('validation_error', 'The simulator is never suppressed.')

@@ -44,7 +44,7 @@ export const templateActions = [
     params,
     summary: 'Render a template in its newest version',
     description:
-      'Returns what an email with these variables would have; nothing is sent. Links that each recipient has its own of, such as `{{unsubscribe_url}}`, stay placeholders.',
+      'Returns the content of an email with these variables; nothing is sent. Links that differ per recipient, such as `{{unsubscribe_url}}`, stay placeholders.',
     body: json(TemplateRendering),
     answers: { 200: RenderedTemplate },
   }).handle(async (ctx, { account_id, params, body }) => {

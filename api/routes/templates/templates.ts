@@ -8,7 +8,7 @@ import { NewTemplate, TemplateChange } from '#lib/templates/new_template.ts'
 import { ListedTemplate, listTemplates, Template, TemplateStatus } from '#sql/templates/templates.ts'
 import { params, requireTemplate, requireWhole } from './template_ref.ts'
 
-/** One line, so that nothing is found across two fields. */
+/** `q` is one line, since the fields that it searches are joined with line breaks. */
 const filters = {
   status: TemplateStatus.optional().describe('Only templates with this status.'),
   q: z
@@ -69,7 +69,7 @@ export const templates = [
     access: 'full',
     params,
     summary: 'Delete a template',
-    description: 'One that a scheduled campaign uses cannot be deleted.',
+    description: 'A template that a scheduled campaign uses cannot be deleted.',
     answers: { 200: deleted('template') },
   }).handle(async (ctx, { account_id, params }) => {
     const id = await removeTemplate(ctx.pool, account_id, params.id)

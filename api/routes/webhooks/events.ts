@@ -19,7 +19,7 @@ import {
 const params = { id: numericParam('Webhook') }
 const eventParams = {
   ...params,
-  event_id: param('Event', eventId, 'Id of the event, as lists or the header `webhook-id` have it.'),
+  event_id: param('Event', eventId, 'Id of the event, as in lists or in the header `webhook-id`.'),
 }
 
 export const webhookEvents = [
@@ -27,7 +27,7 @@ export const webhookEvents = [
     id: 'listWebhookEvents',
     access: 'full',
     params,
-    summary: 'List the events that a webhook was sent, newest first',
+    summary: 'List the events of a webhook, newest first',
     query: pagedQuery(WebhookEventFilter.shape, eventId),
     answers: { 200: listOf(ListedWebhookEvent) },
   }).handle(async (ctx, { account_id, params: { id }, query }) => {

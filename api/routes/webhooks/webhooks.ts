@@ -14,7 +14,7 @@ import { NewWebhook, readEndpoint, WebhookChange } from '#lib/webhooks/new_webho
 import { listWebhooks, markWebhookDeleted, Webhook } from '#sql/webhooks/webhooks.ts'
 
 const params = { id: numericParam('Webhook') }
-const secret = { signing_secret: z.string().describe('Shown only in this answer.') }
+const secret = { signing_secret: z.string().describe('Returned only in this response.') }
 
 export const webhooks = [
   operation('POST /webhooks', {
@@ -73,7 +73,7 @@ export const webhooks = [
     access: 'full',
     params,
     summary: 'Replace the signing secret of a webhook',
-    description: 'The previous secret is not used any more.',
+    description: 'The previous secret is no longer used.',
     answers: { 200: refTo('webhook').extend(secret).meta({ id: 'WebhookSecret' }) },
   }).handle(async (ctx, { account_id, params: { id } }) => rotateSigningSecret(ctx, account_id, id)),
 
@@ -83,12 +83,12 @@ export const webhooks = [
     isAudited: false,
     params,
     summary: 'Send a test event to a webhook',
-    description: 'Waits for the response of the endpoint. It counts neither as a success nor as a failure.',
+    description: 'Waits for the response of the endpoint. The test counts neither as a success nor as a failure.',
     answers: { 200: TestedWebhook },
   }).handle(async (ctx, { account_id, params: { id } }) => testWebhook(ctx, { account_id, webhook_id: id })),
 ]
 
-/** Reads the endpoint, where one is given, by the policy of the operator. @throws {ApiError} `validation_error` */
+/** Checks the endpoint, if one is given, against the policy of the operator. @throws {ApiError} `validation_error` */
 function withEndpoint<Given extends { endpoint?: string | undefined }>(ctx: Context, given: Given): Given {
   if (given.endpoint === undefined) return given
   return { ...given, endpoint: readEndpoint(given.endpoint, ctx.connections.policy) }

@@ -13,14 +13,15 @@ export const batchCommands: Command[] = [
     words: ['emails', 'batch'],
     summary: 'Send many emails, one per line of a file',
     description:
-      'Each line of the file is an email as JSON, as POST /emails takes it. Lines are sent by hundreds. A run that was interrupted is repeated as it was: what it has sent within 24 hours is not sent again. Prints a line of JSON for each email: its line, and its id or why it was refused.',
-    operands: [{ name: 'file', description: 'A file of lines of JSON, or `-`: the standard input.' }],
+      'Each line of the file is an email as JSON, with the fields of POST /emails. Requests send 100 lines each. If a run is interrupted, run the same command again: emails that it sent within the last 24 hours are not sent again. Prints a line of JSON for each email with its line, and its id or the reason why it was refused.',
+    operands: [{ name: 'file', description: 'A file with a JSON object per line, or `-` for the standard input.' }],
     options: [
       { name: 'from_line', type: 'number', description: 'Begin at this line. Default: 1.' },
       {
         name: 'key',
         type: 'string',
-        description: 'Names the run. Default: a hash of the lines that are sent together.',
+        description:
+          'Name of the run, which its idempotency keys begin with. Default: a hash of the lines of each request.',
       },
     ],
     examples: [
@@ -35,7 +36,7 @@ type Line = { line: number; text: string }
 type Parsed = Line & { email: NewEmail }
 type Result = { line: number; id: string } | { line: number; error: string }
 
-/** A server lets so many requests through per minute: a long run waits as often as it must. */
+/** High, since a server limits requests per minute: a long run waits as often as it has to. */
 const RETRIES = 100
 
 async function runBatch(call: Call): Promise<void> {
@@ -43,7 +44,7 @@ async function runBatch(call: Call): Promise<void> {
   const counts = { accepted: 0, refused: 0 }
   for await (const slice of slicesOf(operands[0] as string, Number(values.from_line ?? 1))) {
     const results = await sendSlice(call, slice).catch((error: unknown) => {
-      output.note(`Lines before ${slice[0]?.line} are done: go on with --from-line ${slice[0]?.line}.`)
+      output.note(`Lines before ${slice[0]?.line} are done. Continue with --from-line ${slice[0]?.line}.`)
       throw error
     })
     for (const result of results) counts['error' in result ? 'refused' : 'accepted']++
@@ -56,7 +57,7 @@ async function runBatch(call: Call): Promise<void> {
     throw new MailbrookError(null, 'emails_refused', `${refused} of ${accepted + refused} emails were refused.`)
 }
 
-/** Lines of a file by hundreds. Empty ones count, but are no emails. */
+/** Yields the lines of a file in slices of SLICE lines. Skips empty lines, but counts them for the line numbers. */
 async function* slicesOf(path: string, from_line: number): AsyncGenerator<Line[]> {
   const input: Readable = path === '-' ? process.stdin : fs().createReadStream(path)
   const failed = new Promise<never>((_, reject) => {
@@ -75,14 +76,14 @@ async function* slicesOf(path: string, from_line: number): AsyncGenerator<Line[]
   if (slice.length > 0) yield slice
 }
 
-/** Sends one request, and a second one for what a batch that ran out of time has not sent. Results are in the order of the lines. */
+/** Sends a request, and another one for emails that the batch did not send in time. Returns results in the order of lines. */
 async function sendSlice(call: Call, slice: Line[]): Promise<Result[]> {
   const parsed: Parsed[] = []
   const results: Result[] = []
   for (const line of slice) {
     const email = parse(line.text)
     if (email) parsed.push({ ...line, email })
-    else results.push({ line: line.line, error: 'The line is no JSON object.' })
+    else results.push({ line: line.line, error: 'The line is not a JSON object.' })
   }
   const key = (call.values.key as string | undefined) ?? hashOf(slice)
   if (parsed.length > 0) results.push(...(await sendLines(call, parsed, `${key}:${slice[0]?.line}`)))
@@ -95,7 +96,7 @@ async function sendLines(call: Call, lines: Parsed[], idempotencyKey: string): P
     const emails = lines.map(({ email }) => email)
     const options = { idempotencyKey, validation: 'permissive' as const, retries: RETRIES, signal }
     const { data, errors = [] } = await call.client().emails.batch(emails, options)
-    // The line says which one it is.
+    // The result has the line, so that the index in the message would only confuse.
     const refused = new Map(errors.map(({ index, message }) => [index, message.replace(/`emails\[\d+\]\.?/, '`')]))
     const ids = data.map(({ id }) => id)
     return lines.map(({ line }, n) => {
@@ -104,7 +105,7 @@ async function sendLines(call: Call, lines: Parsed[], idempotencyKey: string): P
     })
   } catch (error) {
     if (!MailbrookError.is(error, 'batch_incomplete')) throw error
-    // The server gives the same response to the same key: a run that is repeated gets to the same rest.
+    // The same key gets the same response, so that a repeated run sends the same rest.
     const sent = new Map((error.details.sent as { index: number; id: string }[]).map(({ index, id }) => [index, id]))
     const rest = lines.filter((_, n) => !sent.has(n))
     const done = lines.flatMap(({ line }, n) => (sent.has(n) ? [{ line, id: sent.get(n) as string }] : []))
@@ -121,7 +122,7 @@ function parse(text: string): NewEmail | null {
   }
 }
 
-/** The same lines get the same key again. */
+/** Returns a hash that is the same for the same lines. */
 function hashOf(lines: Line[]): string {
   const hash = crypto().createHash('sha256')
   for (const { text } of lines) hash.update(text).update('\n')

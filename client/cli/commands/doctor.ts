@@ -14,7 +14,7 @@ export const doctorCommands: Command[] = [
     words: ['doctor'],
     summary: 'Check the server, the key and the DNS records of your domains',
     description:
-      'The exit code is 1 if there is a problem. The operator of the server has `npm run doctor`, which checks more.',
+      'The exit code is 1 if there is a problem. Operators run `npm run doctor` on the server, which checks more.',
     operands: [],
     options: [],
     examples: ['mailbrook doctor', 'mailbrook doctor --profile staging --json'],
@@ -58,19 +58,25 @@ async function checkServer(address: string, signal: AbortSignal): Promise<Findin
     const response = await fetch(new URL('/readyz', address), { signal: limit })
     const { status, reason } = (await response.json()) as { status?: string; reason?: string }
     if (status === 'ok') return { level: 'ok', check, finding: `${address} is ready.` }
-    return { level: 'problem', check, finding: `${address} is not ready: ${reason ?? 'no reason is given'}.` }
+    return { level: 'problem', check, finding: `${address} is not ready: ${reason ?? 'it gives no reason'}.` }
   } catch (error) {
     const { cause, message } = error as Error & { cause?: Error }
-    const fix = 'Look at the address (--base-url, MAILBROOK_BASE_URL or the profile), and whether the server runs.'
-    return { level: 'problem', check, finding: `${address} is no Mailbrook server: ${cause?.message ?? message}.`, fix }
+    const fix = 'Check the address (--base-url, MAILBROOK_BASE_URL or the profile), and that the server runs.'
+    return {
+      level: 'problem',
+      check,
+      finding: `${address} is not a Mailbrook server: ${cause?.message ?? message}.`,
+      fix,
+    }
   }
 }
 
 async function checkVersion(client: Mailbrook, signal: AbortSignal): Promise<Finding> {
   const check = 'version'
   const { info } = await client.request<{ info: { version: string } }>('GET', '/openapi.json', {}, { signal })
-  if (info.version === VERSION) return { level: 'ok', check, finding: `The server and this program are ${VERSION}.` }
-  const finding = `The server is ${info.version}, and this program is ${VERSION}.`
+  if (info.version === VERSION)
+    return { level: 'ok', check, finding: `The server and this program have version ${VERSION}.` }
+  const finding = `The server has version ${info.version}, and this program has version ${VERSION}.`
   return { level: 'warning', check, finding, fix: `npm install -g mailbrook@${info.version}` }
 }
 
@@ -86,10 +92,10 @@ async function checkKey(client: Mailbrook, signal: AbortSignal): Promise<Finding
   }
 }
 
-/** Statuses of a domain that mail can be sent from although records are missing. */
+/** Statuses of domains that can send although records are missing. */
 const SENDABLE = ['partially_verified', 'partially_failed']
 
-/** One finding if it is verified, and else one for each record that DNS does not have. */
+/** Returns one finding for the status of a domain, and one for each record that is not verified. */
 function checkDomain({ id, name, status, records }: Domain): Finding[] {
   const check = `domain ${name}`
   if (status === 'verified') return [{ level: 'ok', check, finding: 'It is verified.' }]

@@ -18,8 +18,11 @@ export const importCommands: Command[] = [
     words: ['contacts', 'import'],
     summary: 'Import contacts from a CSV file, and wait until it is done',
     description: commandOf(operation).description ?? '',
-    operands: [{ name: 'file', description: 'A CSV file of any size, or `-`: the standard input.' }],
-    options: [...fields, { name: 'wait', type: 'boolean', description: 'Wait until it is done. Default: yes.' }],
+    operands: [{ name: 'file', description: 'A CSV file of any size, or `-` for the standard input.' }],
+    options: [
+      ...fields,
+      { name: 'wait', type: 'boolean', description: 'Wait until the import is done. Default: yes.' },
+    ],
     examples: [
       'mailbrook contacts import contacts.csv --domain acme.com',
       `mailbrook contacts import people.csv --domain acme.com --column-map '{"email":"E-Mail"}'`,
@@ -35,7 +38,7 @@ async function runImport(call: Call): Promise<void> {
   const file = await openFile(operands[0] as string)
   const body = { ...((await readBody(fields, members)) as Partial<NewContactImport>), file }
   output.note(`Sending ${file.size.toLocaleString('en')} bytes`)
-  // However long it takes: the file may be large, and the line slow.
+  // No timeout: the file may be large, and the connection slow.
   let found = await client.contacts.imports.create(body, { signal, timeout: 2 ** 31 - 1 })
   if (!waits) return output.record(found)
   for (let wait = FIRST_WAIT_MS; found.completed_at === null; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {

@@ -9,9 +9,9 @@ const ANSWER_MS = 15_000
 export const listenCommands: Command[] = [
   {
     words: ['webhooks', 'listen'],
-    summary: 'Send the events of a webhook to a server on this machine as well',
+    summary: 'Also send the events of a webhook to a server on this machine',
     description:
-      'Reads new events of the webhook and posts each to the address, signed as the webhook would be, with a secret of its own. The webhook itself goes on; its endpoint may be any.',
+      'Reads new events of the webhook and posts each to the address. Requests are signed as those of the webhook, but with a separate secret. The webhook itself still works, whatever its endpoint is.',
     operands: [{ name: 'webhook-id', description: 'Id of the webhook.' }],
     options: [
       {
@@ -19,7 +19,7 @@ export const listenCommands: Command[] = [
         type: 'string',
         description: 'Address that gets the events, such as http://localhost:4000/hook.',
       },
-      { name: 'secret', type: 'string', description: 'Signing secret. Default: a new one, which is shown.' },
+      { name: 'secret', type: 'string', description: 'Signing secret. Default: a new secret, which is printed.' },
     ],
     examples: ['mailbrook webhooks listen 17 --forward http://localhost:4000/hook'],
     run: listen,
@@ -32,7 +32,7 @@ export const listenCommands: Command[] = [
     options: [
       { name: 'secret', type: 'string', description: 'The signing secret.', required: true },
       { name: 'header', type: 'list', description: 'A header of the request: `name: value`.', required: true },
-      { name: 'tolerance', type: 'number', description: 'Seconds that it may be old. Default: 300.' },
+      { name: 'tolerance', type: 'number', description: 'Greatest age of the request, in seconds. Default: 300.' },
     ],
     examples: [
       'mailbrook webhooks verify --secret whsec_... --header "webhook-id: msg_1" --header "webhook-timestamp: 1795532469" --header "webhook-signature: v1,..." < body.json',

@@ -2,14 +2,14 @@ import { createInterface } from 'node:readline'
 import { VERSION } from '../../source/generated/version.ts'
 import type { Call, Command } from '../command.ts'
 
-/** JSON-RPC 2.0 leaves the numbers from -32000 on to servers. */
+/** JSON-RPC 2.0 reserves the codes from -32000 to -32099 for servers. */
 const NO_RESPONSE = -32000
 const TIMEOUT_MS = 60_000
 
 export const mcpCommands: Command[] = [
   {
     words: ['mcp'],
-    summary: 'Let a program on this machine use the tools of the server, by the Model Context Protocol',
+    summary: 'Let a program on this machine use the tools of the server with the Model Context Protocol',
     description:
       'Passes messages between the standard input and output and `/mcp` of the server. Programs that speak HTTP can use that address themselves.',
     operands: [],
@@ -34,7 +34,7 @@ async function bridge({ connection, output, signal }: Call): Promise<void> {
   await Promise.all(open)
 }
 
-/** Returns the response as one line; an empty one, if there is none to give. */
+/** Returns the response as one line, or an empty string if there is none. */
 async function pass(url: string, apiKey: string, line: string, signal: AbortSignal): Promise<string> {
   const headers = {
     ...{ authorization: `Bearer ${apiKey}`, 'user-agent': `mailbrook/${VERSION}` },
@@ -52,7 +52,7 @@ async function pass(url: string, apiKey: string, line: string, signal: AbortSign
   }
 }
 
-/** Notifications get no response, not even of a failure. */
+/** Returns an error response; an empty string for notifications, which get no response. */
 function failure(line: string, message: string): string {
   const id = idOf(line)
   return id === undefined ? '' : JSON.stringify({ jsonrpc: '2.0', id, error: { code: NO_RESPONSE, message } })

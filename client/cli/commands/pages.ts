@@ -6,8 +6,8 @@ export const pageCommands: Command[] = [
   {
     words: ['open'],
     summary: 'Open a page of the server in the browser',
-    description: 'Without a terminal, prints its address.',
-    operands: [{ name: 'page', description: 'Such as `emails`. Default: the first page.', isOptional: true }],
+    description: 'Without a terminal, prints the address of the page instead.',
+    operands: [{ name: 'page', description: 'Page such as `emails`. Default: the first page.', isOptional: true }],
     options: [],
     examples: ['mailbrook open', 'mailbrook open emails'],
     run: async call => openPage(call, urlOf(call.address(), call.operands[0] ?? '')),
@@ -15,11 +15,15 @@ export const pageCommands: Command[] = [
   {
     words: ['docs'],
     summary: 'Open the docs in the browser, or print a page of them',
-    description: 'Without a terminal, prints the page as Markdown, for programs and agents.',
+    description: 'Without a terminal, prints the page as Markdown instead, for programs and agents.',
     operands: [
-      { name: 'page', description: 'Such as `sending` or `api/emails`. Default: the list of pages.', isOptional: true },
+      {
+        name: 'page',
+        description: 'Page such as `sending` or `api/emails`. Default: the list of pages.',
+        isOptional: true,
+      },
     ],
-    options: [{ name: 'print', type: 'flag', description: 'Print the page as Markdown, also on a terminal.' }],
+    options: [{ name: 'print', type: 'flag', description: 'Print the page as Markdown, even on a terminal.' }],
     examples: ['mailbrook docs', 'mailbrook docs api/emails --print'],
     run: readDocs,
   },
@@ -27,7 +31,7 @@ export const pageCommands: Command[] = [
 
 function urlOf(address: string, page: string): string {
   const url = new URL(`/${page.replace(/^\/+/, '')}`, address)
-  if (url.origin !== new URL(address).origin) throw cliError('The page must be one of the server.')
+  if (url.origin !== new URL(address).origin) throw cliError('The page must be a path on the server.')
   return url.href
 }
 
@@ -42,7 +46,7 @@ async function readDocs(call: Call): Promise<void> {
   output.text(await response.text())
 }
 
-/** Somebody looks, or says which program shows pages. */
+/** True if a person is at the terminal, or BROWSER names the program that opens pages. */
 function canOpen({ output, environment }: Call): boolean {
   return output.isTerminal || Boolean(environment.BROWSER)
 }
@@ -61,9 +65,9 @@ async function openPage(call: Call, url: string): Promise<void> {
   child.unref()
 }
 
-/** The program that opens an address by what the user has chosen. */
+/** Returns the command that opens an address in the user's default browser. */
 function opener(): string[] {
   if (process.platform === 'darwin') return ['open']
-  // `start` takes the first text in quotes for a title.
+  // `start` reads the first quoted argument as a title.
   return process.platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
 }

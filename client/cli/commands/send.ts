@@ -11,13 +11,17 @@ import { commandOf, readBody } from '../operation_commands.ts'
 const operation = OPERATIONS.find(({ route }) => route === 'POST /emails') as Operation
 const plain = commandOf(operation)
 
-/** Options that say in fewer words what a member of the email says. */
+/** Short forms of members of the email, and options for waiting. */
 const SHORT: Option[] = [
   { name: 'attach', type: 'list', description: 'Attach this file; `FILE:cid` lets the HTML show it as `cid:cid`.' },
   { name: 'var', type: 'list', description: 'Value of a variable: `key=value`.' },
-  { name: 'at', type: 'string', description: 'Send later: the same as `--scheduled-at`, such as "tomorrow at 9am".' },
-  { name: 'wait', type: 'flag', description: 'Wait for the result. The exit code is 1 unless it was delivered.' },
-  { name: 'wait_seconds', type: 'number', description: 'How long `--wait` waits. Default: 60.' },
+  { name: 'at', type: 'string', description: 'Send later, such as "tomorrow at 9am": the same as `--scheduled-at`.' },
+  {
+    name: 'wait',
+    type: 'flag',
+    description: 'Wait for the result. The exit code is 1 unless the email was delivered.',
+  },
+  { name: 'wait_seconds', type: 'number', description: 'Seconds that `--wait` waits. Default: 60.' },
 ]
 
 const send: Command = {
@@ -32,7 +36,7 @@ const send: Command = {
   run: runSend,
 }
 
-/** `emails send` is the same. */
+/** `send`, and `emails send` as an alias. */
 export const sendCommands: Command[] = [send, { ...send, words: ['emails', 'send'] }]
 
 async function runSend(call: Call): Promise<void> {

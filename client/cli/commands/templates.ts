@@ -10,13 +10,16 @@ const FIELDS = 'template.json'
 const HTML = 'body.html'
 const TEXT = 'body.txt'
 
-const folder = { name: 'folder', description: 'A folder with a folder for each template, named by its alias.' }
+const folder = {
+  name: 'folder',
+  description: 'A folder that contains a folder for each template, named after its alias.',
+}
 
 export const templateCommands: Command[] = [
   {
     words: ['templates', 'pull'],
-    summary: 'Write all templates to files, to be kept in git',
-    description: `Each has a folder, named by its alias, with ${FIELDS}, ${HTML} and, if it has a text of its own, ${TEXT}.`,
+    summary: 'Write all templates to files, for example to keep them in git',
+    description: `Each template gets a folder, named after its alias, with ${FIELDS}, ${HTML} and, if it has its own text, ${TEXT}.`,
     operands: [folder],
     options: [],
     examples: ['mailbrook templates pull templates'],
@@ -24,10 +27,10 @@ export const templateCommands: Command[] = [
   },
   {
     words: ['templates', 'push'],
-    summary: 'Create and change templates from files, as `templates pull` writes them',
-    description: 'What is not in the folder stays as it is. Emails use a change once it is published.',
+    summary: 'Create and change templates from files that `templates pull` wrote',
+    description: 'Templates that are not in the folder stay as they are. Emails use a change once it is published.',
     operands: [folder],
-    options: [{ name: 'publish', type: 'flag', description: 'Publish those that have changed.' }],
+    options: [{ name: 'publish', type: 'flag', description: 'Publish the templates that have changed.' }],
     examples: ['mailbrook templates push templates', 'mailbrook templates push templates --publish'],
     run: push,
   },
@@ -37,7 +40,7 @@ async function pull({ client, operands, output, signal }: Call): Promise<void> {
   const api = client()
   const root = operands[0] as string
   for await (const { id, alias } of api.templates.list({}, { signal })) {
-    // A list has no contents.
+    // Lists do not contain html and text.
     const template = await api.templates.get(id, { signal })
     const name = alias ?? id
     await fsPromises().mkdir(join(root, name), { recursive: true })
@@ -55,7 +58,7 @@ function filesOf({ name, subject, from, reply_to, variables, html, text }: Templ
   return { [FIELDS]: `${JSON.stringify(fields, null, 2)}\n`, [HTML]: html, [TEXT]: text }
 }
 
-/** A variable without what the server adds to it. */
+/** Returns a variable without the fields that the server adds. */
 function given({ key, type, fallback_value }: Template['variables'][number]) {
   return { key, type, fallback_value }
 }
@@ -70,7 +73,7 @@ async function push({ client, operands, values, output, signal }: Call): Promise
     })
   const names = entries.filter(entry => entry.isDirectory() && fs().existsSync(join(root, entry.name, FIELDS)))
   if (names.length === 0) throw cliError(`${root} has no folder with a ${FIELDS}.`)
-  // All are read before the first is sent: a mistake in a file changes nothing.
+  // All files are read before the first request, so that a mistake in one of them changes nothing.
   const files = await Promise.all(names.map(async ({ name }) => ({ name, ...(await readFiles(join(root, name))) })))
   for (const { name, fields, found } of files) {
     const { id, action } = await save(api, name, fields, found, signal)
@@ -121,7 +124,7 @@ async function save(
   return { id: known.id, action: isEqual ? 'unchanged' : 'updated' }
 }
 
-/** However it is indented. */
+/** Compares two JSON texts, ignoring indentation. */
 function sameJson(one: string | null | undefined, other: string | null | undefined): boolean {
   return JSON.stringify(JSON.parse(one ?? 'null')) === JSON.stringify(JSON.parse(other ?? 'null'))
 }

@@ -11,20 +11,20 @@ export const toolCommands: Command[] = [
     summary: 'Call any route of the API',
     operands: [
       { name: 'method', description: METHODS.join(', ') },
-      { name: 'path', description: 'Such as `/emails?limit=1`.' },
+      { name: 'path', description: 'Path such as `/emails?limit=1`.' },
     ],
     options: [
       {
         name: 'field',
         type: 'list',
         short: 'f',
-        description: 'A member of the body: `name=value`. A value that is JSON is taken as such.',
+        description: 'A member of the body: `name=value`. A value that is valid JSON is sent as JSON.',
       },
       { name: 'body', type: 'string', description: 'The whole body as JSON.' },
       {
         name: 'idempotency_key',
         type: 'string',
-        description: 'A command that is repeated with the same key takes effect once.',
+        description: 'Idempotency key: repeated with the same key, the command takes effect once.',
       },
     ],
     examples: ['mailbrook api GET /usage', 'mailbrook api POST /topics -f name=News -f default_subscription=opt_in'],

@@ -9,9 +9,9 @@ import { commandOf } from '../operation_commands.ts'
 
 const POLL_MS = 2_000
 
-const WAIT: Option = { name: 'wait', type: 'flag', description: 'Wait until it is done, and show how far it is.' }
+const WAIT: Option = { name: 'wait', type: 'flag', description: 'Wait until it is done, and show the progress.' }
 
-/** The command of an operation, which waits on request. */
+/** Makes the command of an operation, with an option to wait until it is done. */
 function waiting(route: string, run: Command['run'], examples: string[]): Command {
   const plain = commandOf(OPERATIONS.find(operation => operation.route === route) as Operation)
   return {
@@ -33,17 +33,17 @@ export const watchCommands: Command[] = [
   ]),
   {
     words: ['logs', 'tail'],
-    summary: 'Print requests to the API as they come',
+    summary: 'Print requests to the API as they arrive',
     operands: [],
-    options: [{ name: 'failed', type: 'flag', description: 'Only those that were refused or failed.' }],
+    options: [{ name: 'failed', type: 'flag', description: 'Only requests that were refused or failed.' }],
     examples: ['mailbrook logs tail', 'mailbrook logs tail --failed --json'],
     run: tailLogs,
   },
   {
     words: ['received', 'listen'],
-    summary: 'Print received email as it comes',
+    summary: 'Print received email as it arrives',
     operands: [],
-    options: [{ name: 'domain', type: 'string', description: 'Only to this domain, by its name or id.' }],
+    options: [{ name: 'domain', type: 'string', description: 'Only email to this domain, by its name or id.' }],
     examples: ['mailbrook received listen', 'mailbrook received listen --domain acme.com --json'],
     run: async ({ client, values, output, signal }) => {
       const query = values.domain === undefined ? {} : { domain: values.domain as string }
@@ -55,7 +55,7 @@ export const watchCommands: Command[] = [
 async function tailLogs({ client, values, output, signal }: Call): Promise<void> {
   const api = client()
   for await (const log of follow(() => api.logs.list({}, { signal }), { signal })) {
-    // Reading the log is a request too.
+    // Skips requests that read the log, such as those of this command.
     if (log.method === 'GET' && log.endpoint.endsWith('/logs')) continue
     if (!values.failed || log.response_status >= 400) output.items([log])
   }

@@ -1,7 +1,7 @@
 import { MailbrookError } from '../../source/error.ts'
 import type { Mailbrook } from '../../source/index.ts'
 
-/** Returns what the key may do. A sending key may not even ask what it is: its refusal says so. */
+/** Returns the access of the key. A sending key may not read anything: the error that it gets shows its access. */
 export async function accessOf(client: Mailbrook, signal: AbortSignal): Promise<'full' | 'sending'> {
   try {
     await client.usage.get({ signal })

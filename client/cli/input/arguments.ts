@@ -4,14 +4,14 @@ import { cliError } from '../errors.ts'
 import type { Option } from '../operation.ts'
 import { nearest } from './nearest.ts'
 
-/** `reply_to`: `reply-to` */
+/** Returns the name of an option on the command line: `reply-to` for `reply_to`. */
 export function flagOf(name: string): string {
   return name.replaceAll('_', '-')
 }
 
 /**
- * Reads what stands after the words of a command. A text that begins with `@` is the content of that file, `@-` that of the
- * standard input; `@@` begins a text with one `@`.
+ * Reads the arguments after the words of a command. A value that begins with `@` is read from that file, and `@-` from the
+ * standard input. `@@` stands for text that begins with one `@`.
  *
  * @throws {MailbrookError} `cli_error`
  */
@@ -93,7 +93,7 @@ function numberOf({ name }: Option, text: string): number {
   return number
 }
 
-/** Reads JSON that an option gives. @throws {MailbrookError} `cli_error` */
+/** Parses the JSON of an option. @throws {MailbrookError} `cli_error` */
 export function jsonOf(what: string, text: string): unknown {
   try {
     return JSON.parse(text)
@@ -102,7 +102,7 @@ export function jsonOf(what: string, text: string): unknown {
   }
 }
 
-/** The text itself, or that of a file. */
+/** Returns the text itself, or the content of the file that it names. */
 export function readText(given: string): string {
   if (!given.startsWith('@')) return given
   if (given.startsWith('@@')) return given.slice(1)

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
-/** Asks on the terminal for a text that must not be seen there. */
+/** Asks for text on the terminal without showing it. */
 export async function askSecret(question: string, signal: AbortSignal): Promise<string> {
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: unseen, terminal: true })

@@ -1,4 +1,4 @@
-/** The word that is most like another one; null: none is. */
+/** Returns the word that is most similar to another one, or null if none is similar. */
 export function nearest(word: string, words: string[]): string | null {
   const [best] = words
     .map(known => ({ known, distance: distanceOf(word, known) }))
@@ -6,7 +6,7 @@ export function nearest(word: string, words: string[]): string | null {
   return best && best.distance <= Math.max(2, Math.floor(word.length / 3)) ? best.known : null
 }
 
-/** How many letters have to be put in, taken out or changed (Levenshtein). */
+/** Returns how many letters must be inserted, deleted or replaced (Levenshtein distance). */
 function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, n) => n)
   for (const [i, letter] of [...one].entries()) {

@@ -7,7 +7,7 @@ export type Profile = { api_key: string; base_url: string }
 type Stored = { current: string | null; profiles: Record<string, Profile> }
 type Environment = Record<string, string | undefined>
 
-/** Servers with their keys, in a file that only its owner can read. */
+/** Profiles, each a server with an API key, in a file that only its owner can read. */
 export class Profiles {
   readonly path: string
 
@@ -16,7 +16,7 @@ export class Profiles {
     this.path = join(home, 'mailbrook', 'config.json')
   }
 
-  /** Returns the profile of a name, or the current one; null: there is none. @throws {MailbrookError} if the name is unknown */
+  /** Returns the profile with a name, or the current one, or null. @throws {MailbrookError} if the name is unknown */
   find(name?: string): Profile | null {
     const { current, profiles } = this.#read()
     const wanted = name ?? current
@@ -31,19 +31,19 @@ export class Profiles {
     return Object.entries(profiles).map(([name, { base_url }]) => ({ name, base_url, is_current: name === current }))
   }
 
-  /** Adds a profile, or changes it, and makes it the current one. */
+  /** Adds or changes a profile, and makes it the current one. */
   save(name: string, profile: Profile): void {
     const { profiles } = this.#read()
     this.#write({ current: name, profiles: { ...profiles, [name]: profile } })
   }
 
-  /** Makes a profile the current one. @throws {MailbrookError} if there is none of this name */
+  /** Makes a profile the current one. @throws {MailbrookError} if there is none with this name */
   use(name: string): void {
     this.find(name)
     this.#write({ ...this.#read(), current: name })
   }
 
-  /** Removes a profile: that of a name, or the current one. Returns its name; null: there is none. */
+  /** Removes the profile with a name, or the current one. Returns its name, or null if there is none. */
   remove(name?: string): string | null {
     this.find(name)
     const { current, profiles } = this.#read()
@@ -66,11 +66,11 @@ export class Profiles {
       const { current = null, profiles = {} } = JSON.parse(text)
       return { current, profiles }
     } catch (error) {
-      throw cliError(`${this.path} is no JSON: repair or delete it.`, error)
+      throw cliError(`${this.path} is not valid JSON: repair or delete it.`, error)
     }
   }
 
-  /** By a rename: a command that reads it meanwhile has the one or the other. */
+  /** Replaces the file by a rename, so that other commands read either the old or the new file. */
   #write(stored: Stored): void {
     const { chmodSync, mkdirSync, renameSync, writeFileSync } = fs()
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })

@@ -4,7 +4,7 @@ import { flagOf } from '../input/arguments.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish']
 
-/** The shell asks the program itself, by `mailbrook __complete WORD...`: the script is the same for every version. */
+/** The scripts run `mailbrook __complete WORD...`, so that they are the same for every version of the program. */
 const SCRIPTS: Record<string, string> = {
   bash: `_mailbrook() {
   local IFS=$'\\n'
@@ -31,7 +31,7 @@ export function completionScript(shell: string): string {
   return script
 }
 
-/** What the last of these words may become. */
+/** Returns the possible completions of the last word. */
 export function complete(commands: Command[], words: string[]): string[] {
   const before = words.slice(0, -1)
   const last = words.at(-1) ?? ''

@@ -1,7 +1,7 @@
 import { flagOf } from '../input/arguments.ts'
 import type { Operation, Option } from '../operation.ts'
 
-/** A line to try, with all that the operation needs. */
+/** Returns an example of a command, with everything that the operation requires. */
 export function exampleOf({ words, ids, query, body = [] }: Operation): string {
   const operands = ids.map(({ name }) => name.toUpperCase().replaceAll('-', '_'))
   const options = [...query, ...body].filter(({ required }) => required).map(optionText)

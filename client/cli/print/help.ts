@@ -2,7 +2,7 @@ import { COMMON, type Command } from '../command.ts'
 import { flagOf } from '../input/arguments.ts'
 import type { Option } from '../operation.ts'
 
-/** Explains one command. */
+/** Returns the help of one command. */
 export function commandHelp({ words, summary, description, operands, options, examples }: Command): string {
   const names = operands.map(({ name, isOptional }) => (isOptional ? `[${name.toUpperCase()}]` : name.toUpperCase()))
   const usage = ['mailbrook', ...words, ...names, '[options]'].join(' ')
@@ -13,12 +13,12 @@ export function commandHelp({ words, summary, description, operands, options, ex
     section('Values', columns(operands.map(({ name, description }) => [name.toUpperCase(), description]))),
     section('Options', columns(options.map(optionRow))),
     section('Common options', columns(COMMON.map(optionRow))),
-    'A value that begins with @ is read from that file, and @- from the standard input.',
+    'A value such as @FILE is read from that file, and @- from the standard input.',
   ]
   return `${sections.filter(Boolean).join('\n\n')}\n`
 }
 
-/** Lists commands: all, or those that begin with these words. */
+/** Returns a list of commands: all, or those that begin with these words. */
 export function listHelp(commands: Command[], words: string[]): string {
   const usage = ['mailbrook', ...words, 'COMMAND [options]'].join(' ')
   const begun = commands.filter(({ words: own }) => words.every((word, n) => own[n] === word))
@@ -26,7 +26,7 @@ export function listHelp(commands: Command[], words: string[]): string {
   return `Usage:\n  ${usage}\n\n${section('Commands', columns(rows))}\n\n\`mailbrook COMMAND --help\` explains a command.\n`
 }
 
-/** A line per group of commands, and those of one word before them. */
+/** Returns a row for each command of one word, and then one for each group of commands. */
 function groupsOf(commands: Command[]): string[][] {
   const groups = Map.groupBy(commands, ({ words }) => words[0] as string)
   const rows = Array.from(groups, ([word, own]) => {
@@ -59,7 +59,7 @@ function section(title: string, lines: string[]): string {
 const WIDTH = 100
 const WIDEST_NAME = 34
 
-/** Two columns, the second of which goes on in further lines. */
+/** Formats rows in two columns. The second column is wrapped. */
 function columns(rows: string[][]): string[] {
   const width = Math.min(WIDEST_NAME, Math.max(0, ...rows.map(([name = '']) => name.length)))
   return rows.flatMap(([name = '', text = '']) => {

@@ -7,16 +7,16 @@ export type Streams = { stdout: Stream; stderr: Stream }
 type Options = { json?: boolean | undefined; fields?: string | undefined }
 type Item = Record<string, unknown>
 
-/** Width where the terminal does not tell it. */
+/** Width if the terminal does not report it. */
 const COLUMNS = 100
 
 /**
- * Writes results to stdout and all else to stderr. JSON, if it is asked for or if nobody looks: then a result is one line, so that
- * other programs read it line by line.
+ * Writes results to stdout and everything else to stderr. With `--json`, or if stdout is not a terminal, results are JSON, each
+ * on one line, so that other programs can read them line by line.
  */
 export class Output {
   readonly isJson: boolean
-  /** Somebody looks, and can be asked. */
+  /** True if a person sees the output and can be asked. */
   readonly isTerminal: boolean
   readonly #streams: Streams
   readonly #fields: string[] | null
@@ -36,7 +36,7 @@ export class Output {
     this.#write(this.isJson ? JSON.stringify(shown) : recordText(shown))
   }
 
-  /** Writes items of a list: a line of JSON each, or rows of a table, whose head comes before the first. */
+  /** Writes items of a list: a line of JSON each, or rows of a table with a header before the first row. */
   items(items: object[]): void {
     const shown = items.map(item => this.#pick(item as Item))
     if (this.isJson) {
@@ -52,13 +52,13 @@ export class Output {
     this.#streams.stdout.write(text)
   }
 
-  /** Tells something that is no result. */
+  /** Writes text that is not a result to stderr. */
   note(text: string): void {
     this.#endProgress()
     this.#streams.stderr.write(`${text}\n`)
   }
 
-  /** Shows on a terminal how far something is, in place of what was shown before. `total`: null if it is not known. */
+  /** Shows progress on a terminal, in place of the previous progress. `total` is null if it is not known. */
   progress(label: string, done: number, total: number | null): void {
     if (!this.#streams.stderr.isTTY) return
     const share = total === null || total === 0 ? '' : ` ${Math.floor((100 * done) / total)} %`

@@ -1,4 +1,4 @@
-/** Writes a record for people: a line per field, and objects as JSON. */
+/** Formats a record for people: a line per field, with objects as JSON. */
 export function recordText(record: Record<string, unknown>): string {
   const names = Object.keys(record).filter(name => name !== 'object')
   const width = Math.max(0, ...names.map(name => name.length))
@@ -16,10 +16,10 @@ function isPlain(value: unknown): boolean {
     : typeof value !== 'object' || value === null
 }
 
-/** A value in a line. Text from elsewhere, such as subjects, must not steer the terminal. */
+/** Returns a value as one line without control characters: text from others, such as subjects, must not control the terminal. */
 export function plainText(value: unknown): string {
   if (value === null || value === undefined) return '-'
   const text = Array.isArray(value) ? value.map(plainText).join(', ') : String(value)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what steers a terminal
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these control a terminal
   return text.replaceAll(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, '\ufffd')
 }

@@ -4,15 +4,15 @@ type Item = Record<string, unknown>
 
 const GAP = '  '
 const LONGEST_CELL = 44
-/** Fields that people look for first. */
+/** Fields that come first, since people look for them. */
 const FIRST = ['id', 'email', 'name', 'to', 'from', 'subject', 'status', 'last_event', 'type', 'created_at']
 
-/** Lines of a table. Its columns follow from the first items, and stay. */
+/** Formats the lines of a table. The first items determine its columns. */
 export class Table {
   readonly #columns: { name: string; width: number }[]
   #hasHead = false
 
-  /** `width`: of the terminal. `fields`: the columns; null: those that fit. */
+  /** @param width width of the terminal @param fields the columns; null: those that fit */
   constructor(items: Item[], width: number, fields: string[] | null) {
     const names = fields ?? namesOf(items[0] ?? {})
     this.#columns = fitting(
@@ -30,7 +30,7 @@ export class Table {
   #line(textOf: (name: string) => string): string {
     return (
       this.#columns
-        // Half an id names nothing.
+        // An id is never cut, since a part of it is useless.
         .map(({ name, width }) => (name === 'id' ? textOf(name).padEnd(width) : pad(textOf(name), width)))
         .join(GAP)
         .trimEnd()
@@ -64,9 +64,9 @@ function cellOf(value: unknown): string {
   return plainText(value).replaceAll('\n', ' ')
 }
 
-/** Made when the first table is: it takes as long as half of all else. */
+/** Created with the first table, since that takes half as long as the rest of a start. */
 let segmenter: Intl.Segmenter | undefined
-/** Letters of East Asia and emoji take two places. */
+/** East Asian characters and emoji take two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Extended_Pictographic}/u
 
@@ -79,7 +79,7 @@ function lettersOf(text: string): { letter: string; width: number }[] {
   return Array.from(segmenter.segment(text), ({ segment }) => ({ letter: segment, width: WIDE.test(segment) ? 2 : 1 }))
 }
 
-/** Of exactly this width: filled with spaces, or cut. */
+/** Returns text with exactly this width: padded with spaces, or cut. */
 function pad(text: string, width: number): string {
   const missing = width - lengthOf(text)
   if (missing >= 0) return text + ' '.repeat(missing)

@@ -1,7 +1,7 @@
-/** Encodes the body of a request. A file goes as a form, all else as JSON, in which bytes are base64. */
+/** Encodes the body of a request: a file as a form, everything else as JSON, with bytes as base64. */
 export function encodeBody(body: unknown): { body: string | FormData; content_type: string | null } {
   const isForm = typeof body === 'object' && body !== null && Object.values(body).some(value => value instanceof Blob)
-  // fetch names the boundary itself.
+  // fetch sets the content type with the boundary itself.
   return isForm
     ? { body: toForm(body as object), content_type: null }
     : { body: JSON.stringify(body, encodeBytes), content_type: 'application/json' }
@@ -10,7 +10,7 @@ export function encodeBody(body: unknown): { body: string | FormData; content_ty
 function toForm(fields: object): FormData {
   const form = new FormData()
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
-  // The file comes last, so that all else is known before it arrives.
+  // The file comes last, so that the server knows all other fields before it arrives.
   const [files, texts] = [
     given.filter(([, value]) => value instanceof Blob),
     given.filter(([, value]) => !(value instanceof Blob)),
@@ -20,14 +20,14 @@ function toForm(fields: object): FormData {
   return form
 }
 
-/** A Buffer has a form of its own in JSON, which has taken its place in `value`. */
+/** Replaces bytes by base64. Reads them from `this`, since `value` already has the JSON form of a Buffer. */
 function encodeBytes(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const given = this[key]
-  // Bytes of another realm are no instance of this Uint8Array.
+  // A Uint8Array of another realm is not an instance of this one.
   return ArrayBuffer.isView(given) ? toBase64(given) : value
 }
 
-/** Bytes per call of fromCharCode, which takes each of them as an argument; divisible by 3, so that parts can be joined. */
+/** Bytes per call of fromCharCode, which takes each byte as an argument; divisible by 3, so that the parts can be joined. */
 const CHUNK = 24_576
 
 function toBase64({ buffer, byteOffset, byteLength }: ArrayBufferView): string {

@@ -13,18 +13,18 @@ export type MailbrookOptions = {
   baseUrl?: string
   /** Milliseconds that each try may take. Default: 30,000. */
   timeout?: number
-  /** How often a call that failed for the moment is tried again. Default: 2. */
+  /** How often a call is retried after a temporary failure. Default: 2. */
   retries?: number
   /** Headers added to all requests. */
   headers?: Record<string, string>
-  /** Takes the place of the global `fetch`. */
+  /** Used in place of the global `fetch`. */
   fetch?: typeof fetch
 }
 
 type Request = { url: string; init: RequestInit & { headers: Headers }; key: string | undefined; timeout: number }
 type Read<Answer> = (response: Response) => Promise<Answer>
 
-/** Sends requests, and sends them again while that may help and can do no harm. */
+/** Sends requests, and retries them if that may help and cannot take effect twice. */
 export class Caller {
   /** Address of the server. */
   readonly baseUrl: string
@@ -34,9 +34,9 @@ export class Caller {
     const environment = (globalThis as { process?: { env?: Record<string, string> } }).process?.env ?? {}
     const apiKey = options.apiKey ?? environment.MAILBROOK_API_KEY
     if (!apiKey)
-      throw clientError('An API key is needed: `new Mailbrook({ apiKey })`, or MAILBROOK_API_KEY of the environment.')
+      throw clientError('An API key is needed: `new Mailbrook({ apiKey })`, or MAILBROOK_API_KEY in the environment.')
     const baseUrl = options.baseUrl ?? environment.MAILBROOK_BASE_URL ?? 'http://localhost:3000'
-    if (!URL.canParse(baseUrl)) throw clientError(`The address of the server is no URL: ${baseUrl}`)
+    if (!URL.canParse(baseUrl)) throw clientError(`The address of the server is not a URL: ${baseUrl}`)
     // The address of the API is accepted too.
     this.baseUrl = baseUrl.replace(/\/+$/, '').replace(/\/api$/, '')
     this.#options = { ...options, apiKey }
@@ -47,7 +47,7 @@ export class Caller {
     return this.#send(method, path, input, options, async response => (await readJson(response)) as Answer)
   }
 
-  /** Returns the response as soon as its headers have come. Its body may take any time. */
+  /** Returns the response once its headers have arrived. Its body may take any time. */
   file(method: string, path: string, input: Input, options?: BatchOptions): Promise<Response> {
     return this.#send(method, path, input, options, async response => response)
   }
@@ -87,14 +87,14 @@ export class Caller {
     if (key !== undefined) headers.set('idempotency-key', key)
     return {
       url: `${this.baseUrl}/api${path}${encodeQuery(query)}`,
-      // A POST that follows a redirect becomes a GET.
+      // Redirects are not followed, since a POST would become a GET.
       init: { method, headers, body: encoded?.body ?? null, redirect: 'manual' },
       key,
       timeout: options.timeout ?? timeout,
     }
   }
 
-  /** One try. The time is limited until `read` returns. */
+  /** Sends the request once. The timeout includes the time of `read`. */
   async #try<Answer>(
     { url, init, key, timeout }: Request,
     signal: AbortSignal | undefined,
@@ -127,7 +127,7 @@ export class Caller {
   }
 }
 
-/** A list becomes its values, separated by commas. */
+/** Encodes a query string. Lists become values separated by commas. */
 function encodeQuery(query: object = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
   const texts = given.map(([name, value]): [string, string] => [

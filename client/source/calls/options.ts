@@ -2,21 +2,21 @@
 export type Options = {
   /** Ends the call, its retries and the waits between them. */
   signal?: AbortSignal
-  /** Milliseconds that each try may take. Default: that of the client. */
+  /** Milliseconds that each try may take. Default: the timeout of the client. */
   timeout?: number
-  /** How often a call that failed for the moment is tried again. Default: that of the client. */
+  /** How often a call is retried after a temporary failure. Default: the retries of the client. */
   retries?: number
   /** Headers added to the request. */
   headers?: Record<string, string>
 }
 
 export type KeyedOptions = Options & {
-  /** A call that is repeated with the same key takes effect once. Default: a random key, kept through all retries. */
+  /** Repeated with the same key, a call takes effect once. Default: a random key, which all retries share. */
   idempotencyKey?: string
 }
 
 export type BatchOptions = KeyedOptions & {
-  /** `permissive`: invalid emails are left out. `strict`, the default: an invalid one rejects the batch. */
+  /** `permissive`: invalid emails are left out. `strict` (default): an invalid email rejects the batch. */
   validation?: 'strict' | 'permissive'
 }
 
@@ -24,6 +24,6 @@ export type BatchOptions = KeyedOptions & {
 export type Input = {
   body?: unknown
   query?: object
-  /** The API knows idempotency keys here. */
+  /** True if the operation takes an idempotency key. */
   keyed?: boolean
 }

@@ -6,15 +6,15 @@ export type Page<Item> = {
   data: Item[]
 }
 
-/** Where a page begins or ends, and its length. */
+/** Where a page begins or ends, and how long it is. */
 export type PageQuery = { limit?: number; after?: string; before?: string }
 
-/** Items per request while all pages are read. */
+/** Items per request when all pages are read. */
 const MOST_PER_PAGE = 100
 
 /**
  * A list. `for await` reads all of its items, page by page; `await` reads one page, and `all()` returns all items as an array.
- * With `before`, items come towards the newer ones.
+ * With `before`, items are read towards newer ones.
  */
 export class Pages<Item extends { id: string }> implements AsyncIterable<Item>, PromiseLike<Page<Item>> {
   readonly #query: PageQuery
@@ -25,7 +25,7 @@ export class Pages<Item extends { id: string }> implements AsyncIterable<Item>, 
     this.#read = read
   }
 
-  /** Reads one page: the first one, or the one that `after` or `before` names. */
+  /** Reads one page: the first one, or the one at `after` or `before`. */
   page(): Promise<Page<Item>> {
     return this.#read(this.#query)
   }
@@ -53,7 +53,7 @@ export class Pages<Item extends { id: string }> implements AsyncIterable<Item>, 
     }
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: a list that is awaited is its first page
+  // biome-ignore lint/suspicious/noThenProperty: awaiting a list reads its first page
   then<Result = Page<Item>, Failure = never>(
     onPage?: ((page: Page<Item>) => Result | PromiseLike<Result>) | null,
     onError?: ((error: unknown) => Failure | PromiseLike<Failure>) | null,

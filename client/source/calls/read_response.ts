@@ -1,6 +1,6 @@
 import { MailbrookError } from '../error.ts'
 
-/** Name of the error if what responded is no Mailbrook: a proxy, or another server at this address. */
+/** Name of the error if the response is not from Mailbrook, but from a proxy or from another server at this address. */
 const UNEXPECTED = 'unexpected_response'
 const SHOWN_TEXT = 200
 
@@ -13,7 +13,7 @@ export async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** Reads a response that is no success: the error of the API, or what else came. */
+/** Converts a response that is not a success to an error: that of the API, or `unexpected_response`. */
 export async function readError(response: Response, idempotencyKey: string | undefined): Promise<MailbrookError> {
   const text = await response.text()
   const { statusCode, name, message, ...details } = parse(text)
@@ -22,7 +22,7 @@ export async function readError(response: Response, idempotencyKey: string | und
   return new MailbrookError(status, name, message, { headers: response.headers, details, ...keyOf(idempotencyKey) })
 }
 
-/** Why `fetch` failed: its error says only that it did, and its cause says why. */
+/** Returns the reason why `fetch` failed, which is in the cause of its error. */
 export function reasonOf(error: unknown): string {
   const { message = String(error), cause } = error as { message?: string; cause?: { code?: string; message?: string } }
   return cause?.code ?? cause?.message ?? message
@@ -42,7 +42,7 @@ function unexpected(response: Response, text: string, idempotencyKey: string | u
   const to = headers.get('location')
   const message = isRedirect
     ? `The server redirects${to ? ` to ${to}` : ''}: set \`baseUrl\` to the address that it redirects to.`
-    : `The response is no JSON of Mailbrook (status ${status}): ${text.slice(0, SHOWN_TEXT) || 'it is empty'}`
+    : `The response is not JSON from Mailbrook (status ${status}): ${text.slice(0, SHOWN_TEXT) || 'it is empty'}`
   return new MailbrookError(status, UNEXPECTED, message, { headers, ...keyOf(idempotencyKey) })
 }
 

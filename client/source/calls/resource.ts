@@ -24,10 +24,10 @@ export class Resource {
   }
 }
 
-/** An id or an address as a part of a path. An empty one would name the list of all. */
+/** Encodes an id or an address as a part of a path. An empty one is rejected, since the path would be that of the list. */
 export function part(id: string): string {
   if (typeof id !== 'string' || id === '') throw clientError('An id must be a string that is not empty.')
-  // A browser takes these for steps within the path.
+  // URLs resolve these as relative steps.
   if (id === '.' || id === '..') throw clientError(`${JSON.stringify(id)} is no id.`)
   return encodeURIComponent(id)
 }

@@ -1,10 +1,10 @@
 import type { MailbrookError } from '../error.ts'
 
-/** Longer waits that a server asks for are left to the caller. */
+/** If a server asks for a longer wait, the call is not retried. */
 const LONGEST_WAIT_MS = 60_000
 const FIRST_WAIT_MS = 500
 
-/** Errors of the API that say that nothing was done, and that later it may be. */
+/** Errors of the API which mean that nothing was done and a retry may succeed. */
 const NOTHING_DONE = new Set([
   'rate_limit_exceeded',
   'concurrent_idempotent_requests',
@@ -14,7 +14,7 @@ const NOTHING_DONE = new Set([
   'sending_configuration_unavailable',
 ])
 
-/** Failures to connect: no byte of the request has left. */
+/** Codes of failures to connect: no byte of the request was sent. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -25,13 +25,13 @@ const NEVER_SENT = new Set([
 ])
 
 /**
- * Tells whether a request that failed may be sent again. `isRepeatable`: it takes effect once however often it is sent, by its
- * method or by its idempotency key.
+ * Tells whether a failed request may be sent again. `isRepeatable`: its method or its idempotency key makes sure that it takes
+ * effect at most once, however often it is sent.
  */
 export function mayRetry(error: MailbrookError, isRepeatable: boolean): boolean {
   if (error.statusCode === 0) return isRepeatable || neverSent(error)
   if (NOTHING_DONE.has(error.name)) return true
-  // Its response is kept with the key: it would come again.
+  // The server has stored this response with the key, and would repeat it.
   if (error.name === 'batch_incomplete') return false
   return isRepeatable && [500, 502, 503, 504].includes(error.statusCode ?? 0)
 }
@@ -41,21 +41,21 @@ function neverSent({ cause }: MailbrookError): boolean {
   return NEVER_SENT.has(code ?? inner?.code ?? '')
 }
 
-/** Milliseconds before the next try; null: the server asks for more time than a call should take. */
+/** Returns the milliseconds before the next try, or null if the server asks for more than LONGEST_WAIT_MS. */
 export function waitBefore(error: MailbrookError, retry: number): number | null {
   const asked = retryAfter(error.headers.get('retry-after'))
   if (asked !== null) return asked <= LONGEST_WAIT_MS ? asked : null
   return Math.random() * FIRST_WAIT_MS * 2 ** retry
 }
 
-/** Seconds, or a date (RFC 9110, section 10.2.3); in milliseconds from now. */
+/** Reads `Retry-After`, which has seconds or a date (RFC 9110, section 10.2.3), as milliseconds from now. */
 function retryAfter(header: string | null): number | null {
   if (!header) return null
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
   return Number.isNaN(ms) ? null : Math.max(0, ms)
 }
 
-/** Waits, unless the signal is aborted: then it throws the signal's reason. */
+/** Waits. Throws the reason of the signal if it is aborted. */
 export async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted()
   await new Promise<void>((resolve, reject) => {

@@ -16,7 +16,7 @@ export class DomainClaims extends Resource {
     return this.call('GET', `/domains/${part(id)}/claim`, {}, options)
   }
 
-  /** Check the record of a claim. Starts a check and returns at once. `POST /domains/{id}/claim/verify` */
+  /** Check the record of a claim. Starts a check and returns immediately. `POST /domains/{id}/claim/verify` */
   verify(id: string, options?: Options): Promise<api.DomainClaim> {
     return this.call('POST', `/domains/${part(id)}/claim/verify`, {}, options)
   }
@@ -33,24 +33,24 @@ export class DomainDns extends Resource {
     return this.call('GET', `/domains/${part(id)}/dns/export`, { query }, options)
   }
 
-  /** Write the DNS records of a domain at Cloudflare. Uses the credentials once and does not store them. Then checks the domain. `POST /domains/{id}/dns/cloudflare` */
+  /** Write the DNS records of a domain at Cloudflare. Uses the credentials once and does not store them. Then starts a check of the domain. `POST /domains/{id}/dns/cloudflare` */
   publishAtCloudflare(id: string, body: api.CloudflareCredentials, options?: Options): Promise<api.DnsResult> {
     return this.call('POST', `/domains/${part(id)}/dns/cloudflare`, { body }, options)
   }
 
-  /** Write the DNS records of a domain at GoDaddy. Uses the credentials once and does not store them. Then checks the domain. `POST /domains/{id}/dns/godaddy` */
+  /** Write the DNS records of a domain at GoDaddy. Uses the credentials once and does not store them. Then starts a check of the domain. `POST /domains/{id}/dns/godaddy` */
   publishAtGodaddy(id: string, body: api.GodaddyCredentials, options?: Options): Promise<api.DnsResult> {
     return this.call('POST', `/domains/${part(id)}/dns/godaddy`, { body }, options)
   }
 
-  /** Write the DNS records of a domain at Namecheap. Uses the credentials once and does not store them. Then checks the domain. `POST /domains/{id}/dns/namecheap` */
+  /** Write the DNS records of a domain at Namecheap. Uses the credentials once and does not store them. Then starts a check of the domain. `POST /domains/{id}/dns/namecheap` */
   publishAtNamecheap(id: string, body: api.NamecheapCredentials, options?: Options): Promise<api.DnsResult> {
     return this.call('POST', `/domains/${part(id)}/dns/namecheap`, { body }, options)
   }
 }
 
 export class ContactImports extends Resource {
-  /** Import contacts from a CSV file. A CSV file, as `csv` of a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves a contact as it is. Of equal addresses the first wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /contacts/imports` */
+  /** Import contacts from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /contacts/imports` */
   create(body: api.NewContactImport | api.ContactImportForm, options?: Options): Promise<api.ContactImport> {
     return this.call('POST', '/contacts/imports', { body }, options)
   }
@@ -65,31 +65,31 @@ export class ContactImports extends Resource {
     return this.call('GET', `/contacts/imports/${part(id)}`, {}, options)
   }
 
-  /** List the records of a file that were not stored, in the order of the file. With `format=csv` all of them come as a CSV file. `GET /contacts/imports/{id}/errors` */
+  /** List the records of a file that were not stored, in the order of the file. With `format=csv`, the response is a CSV file with all of them. `GET /contacts/imports/{id}/errors` */
   errors(id: string, query: api.ListContactImportErrorsQuery = {}, options?: Options): Pages<api.ContactImportError> {
     return this.pages(`/contacts/imports/${part(id)}/errors`, query, options)
   }
 }
 
 export class ContactSegments extends Resource {
-  /** List the segments that a contact is in, newest first. By their filter, by their rules or by hand. `GET /contacts/{id}/segments` */
+  /** List the segments that a contact is in, newest first. Includes segments whose filter or rules find the contact, and those that it was added to by hand. `GET /contacts/{id}/segments` */
   list(id: string, query: api.ListContactSegmentsQuery = {}, options?: Options): Pages<api.ListedSegment> {
     return this.pages(`/contacts/${part(id)}/segments`, query, options)
   }
 
-  /** Add a contact to a segment by hand. It stays there, whatever the filter of the segment says. `POST /contacts/{id}/segments/{segment_id}` */
+  /** Add a contact to a segment by hand. It stays in the segment even if the filter does not find it. `POST /contacts/{id}/segments/{segment_id}` */
   add(id: string, segment_id: string, query: api.AddContactToSegmentQuery = {}, options?: Options): Promise<api.ContactSegment> {
     return this.call('POST', `/contacts/${part(id)}/segments/${part(segment_id)}`, { query }, options)
   }
 
-  /** Take a contact out of a segment that it was added to by hand. One that is in the segment by its filter cannot be taken out: 404. `DELETE /contacts/{id}/segments/{segment_id}` */
+  /** Remove a contact from a segment that it was added to by hand. A contact that the filter of the segment finds cannot be removed: 404. `DELETE /contacts/{id}/segments/{segment_id}` */
   remove(id: string, segment_id: string, query: api.RemoveContactFromSegmentQuery = {}, options?: Options): Promise<api.DeletedContactSegment> {
     return this.call('DELETE', `/contacts/${part(id)}/segments/${part(segment_id)}`, { query }, options)
   }
 }
 
 export class ContactTopics extends Resource {
-  /** List the topics of a contact, newest first. `subscription` is what holds; `choice` is what the contact has chosen, if it has. `GET /contacts/{id}/topics` */
+  /** List the topics of a contact, newest first. `subscription` says whether the contact gets the topic; `choice` is what the contact has chosen, or null. `GET /contacts/{id}/topics` */
   list(id: string, query: api.ListContactTopicsQuery = {}, options?: Options): Pages<api.ContactTopic> {
     return this.pages(`/contacts/${part(id)}/topics`, query, options)
   }
@@ -101,17 +101,17 @@ export class ContactTopics extends Resource {
 }
 
 export class AudienceContacts extends Resource {
-  /** Create or change a contact in an audience. If the domain has a contact of this address, the given fields of it are changed and it joins the audience, with status 200. `POST /audiences/{audience_id}/contacts` */
+  /** Create or change a contact in an audience. If the domain already has a contact with this address, its given fields are changed, it joins the audience, and the status is 200. `POST /audiences/{audience_id}/contacts` */
   create(audience_id: string, body: api.NewAudienceContact, options?: Options): Promise<api.Contact> {
     return this.call('POST', `/audiences/${part(audience_id)}/contacts`, { body }, options)
   }
 
-  /** Create or change up to 10,000 contacts in an audience. All are stored in one transaction, or none. Those that are wrong are left out, and `errors` names them. Of equal addresses the last wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /audiences/{audience_id}/contacts/batch` */
+  /** Create or change up to 10,000 contacts in an audience. All contacts are stored in one transaction, or none. Invalid contacts are left out and listed in `errors`. If an address occurs twice, the last one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /audiences/{audience_id}/contacts/batch` */
   batch(audience_id: string, body: api.AudienceContactBatch, options?: Options): Promise<api.SavedContacts> {
     return this.call('POST', `/audiences/${part(audience_id)}/contacts/batch`, { body }, options)
   }
 
-  /** Import contacts of an audience from a CSV file. A CSV file, as `csv` of a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves a contact as it is. Of equal addresses the first wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /audiences/{audience_id}/contacts/import` */
+  /** Import contacts into an audience from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /audiences/{audience_id}/contacts/import` */
   import(audience_id: string, body: api.NewAudienceImport | api.ContactImportForm, options?: Options): Promise<api.ContactImport> {
     return this.call('POST', `/audiences/${part(audience_id)}/contacts/import`, { body }, options)
   }
@@ -131,14 +131,14 @@ export class AudienceContacts extends Resource {
     return this.call('PATCH', `/audiences/${part(audience_id)}/contacts/${part(id)}`, { body }, options)
   }
 
-  /** Take a contact out of an audience. It stays a contact of the domain. Taken out of the default audience, it is deleted. In place of an audience, these routes take a segment too: only a contact that was added to it by hand can be taken out. `DELETE /audiences/{audience_id}/contacts/{id}` */
+  /** Remove a contact from an audience. It stays a contact of the domain, unless the audience is the default audience: then it is deleted. The path may also name a segment, from which only contacts that were added by hand can be removed. `DELETE /audiences/{audience_id}/contacts/{id}` */
   delete(audience_id: string, id: string, options?: Options): Promise<api.RemovedContact> {
     return this.call('DELETE', `/audiences/${part(audience_id)}/contacts/${part(id)}`, {}, options)
   }
 }
 
 export class AutomationSteps extends Resource {
-  /** Add a step to an automation. What came behind the step that it follows comes behind it, by the first type of connection that it has. `POST /automations/{id}/steps` */
+  /** Add a step to an automation. The step that came next now follows the new step, on the first type of connection of the new step. `POST /automations/{id}/steps` */
   add(id: string, body: api.NewAutomationStep, options?: Options): Promise<api.AutomationStep> {
     return this.call('POST', `/automations/${part(id)}/steps`, { body }, options)
   }
@@ -148,7 +148,7 @@ export class AutomationSteps extends Resource {
     return this.call('PATCH', `/automations/${part(id)}/steps/${part(step_id)}`, { body }, options)
   }
 
-  /** Remove a step of an automation. What led to it leads to what came behind it. The trigger cannot be removed. `DELETE /automations/{id}/steps/{step_id}` */
+  /** Remove a step from an automation. The steps before it then lead to the step after it. The trigger cannot be removed. `DELETE /automations/{id}/steps/{step_id}` */
   delete(id: string, step_id: string, options?: Options): Promise<api.DeletedAutomationStep> {
     return this.call('DELETE', `/automations/${part(id)}/steps/${part(step_id)}`, {}, options)
   }
@@ -160,14 +160,14 @@ export class AutomationRuns extends Resource {
     return this.pages(`/automations/${part(id)}/runs`, query, options)
   }
 
-  /** Get a run with the steps that it has come to. `GET /automations/{id}/runs/{run_id}` */
+  /** Get a run with the steps that it has reached. `GET /automations/{id}/runs/{run_id}` */
   get(id: string, run_id: string, options?: Options): Promise<api.AutomationRun> {
     return this.call('GET', `/automations/${part(id)}/runs/${part(run_id)}`, {}, options)
   }
 }
 
 export class WebhookEvents extends Resource {
-  /** List the events that a webhook was sent, newest first. `GET /webhooks/{id}/events` */
+  /** List the events of a webhook, newest first. `GET /webhooks/{id}/events` */
   list(id: string, query: api.ListWebhookEventsQuery = {}, options?: Options): Pages<api.ListedWebhookEvent> {
     return this.pages(`/webhooks/${part(id)}/events`, query, options)
   }
@@ -219,7 +219,7 @@ export class Emails extends Resource {
     return this.call('POST', `/emails/${part(id)}/cancel`, {}, options)
   }
 
-  /** Try an email again without waiting for its next attempt. Recipients whose server has asked to try again later are tried at once. `POST /emails/{id}/try-now` */
+  /** Try an email again without waiting for its next attempt. Retries immediately for recipients whose server asked to try again later. `POST /emails/{id}/try-now` */
   tryNow(id: string, options?: Options): Promise<api.TriedEmail> {
     return this.call('POST', `/emails/${part(id)}/try-now`, {}, options)
   }
@@ -229,12 +229,12 @@ export class Emails extends Resource {
     return this.call('POST', `/emails/${part(id)}/retry`, {}, options)
   }
 
-  /** Take an email in doubt for delivered. It is not sent again. `POST /emails/{id}/release` */
+  /** Treat an email in doubt as delivered. It is not sent again. `POST /emails/{id}/release` */
   release(id: string, options?: Options): Promise<api.DecidedEmail> {
     return this.call('POST', `/emails/${part(id)}/release`, {}, options)
   }
 
-  /** Give up an email in doubt. It is not sent again, and ends as `failed`. `POST /emails/{id}/drop` */
+  /** Give up an email in doubt. It is not sent again and becomes `failed`. `POST /emails/{id}/drop` */
   drop(id: string, options?: Options): Promise<api.DecidedEmail> {
     return this.call('POST', `/emails/${part(id)}/drop`, {}, options)
   }
@@ -254,7 +254,7 @@ export class Emails extends Resource {
     return this.file(`/emails/${part(id)}/attachments/${part(attachment_id)}/content`, {}, options)
   }
 
-  /** Get how many emails were sent, delivered, opened and so on. Figures are kept for 400 days by the quarter of an hour. A range includes the quarters that it begins and ends in. `GET /emails/metrics` */
+  /** Get the numbers of emails that were sent, delivered, opened and so on. Figures are kept for 400 days per quarter of an hour. A range includes the quarters in which it begins and ends. `GET /emails/metrics` */
   metrics(query: api.GetEmailMetricsQuery = {}, options?: Options): Promise<api.EmailMetrics> {
     return this.call('GET', '/emails/metrics', { query }, options)
   }
@@ -312,7 +312,7 @@ export class Domains extends Resource {
 
   readonly dns = new DomainDns(this.caller)
 
-  /** Add a domain. The answer has the DNS records to publish. Mail can be sent from it once they are verified. `POST /domains` */
+  /** Add a domain. The response has the DNS records to publish. Mail can be sent from the domain once they are verified. `POST /domains` */
   create(body: api.NewDomain, options?: Options): Promise<api.Domain> {
     return this.call('POST', '/domains', { body }, options)
   }
@@ -327,7 +327,7 @@ export class Domains extends Resource {
     return this.call('GET', `/domains/${part(id)}`, {}, options)
   }
 
-  /** Change a domain. Changes the fields that are given. Name and region cannot be changed. `PATCH /domains/{id}` */
+  /** Change a domain. Changes the given fields. `name` and `region` cannot be changed. `PATCH /domains/{id}` */
   update(id: string, body: api.DomainChange, options?: Options): Promise<api.ChangedDomain> {
     return this.call('PATCH', `/domains/${part(id)}`, { body }, options)
   }
@@ -337,12 +337,12 @@ export class Domains extends Resource {
     return this.call('DELETE', `/domains/${part(id)}`, { query }, options)
   }
 
-  /** Check the DNS records of a domain. Starts a check and returns at once. The status changes when DNS has answered. `POST /domains/{id}/verify` */
+  /** Check the DNS records of a domain. Starts a check and returns immediately. The status changes once DNS has responded. `POST /domains/{id}/verify` */
   verify(id: string, options?: Options): Promise<api.VerifyingDomain> {
     return this.call('POST', `/domains/${part(id)}/verify`, {}, options)
   }
 
-  /** Replace the DKIM keys of a domain. Returns the records of the next keys. A repeated call returns the same ones until they sign. `POST /domains/{id}/dkim/rotate` */
+  /** Replace the DKIM keys of a domain. Returns the records of the next keys. A repeated call returns the same keys until they are used. `POST /domains/{id}/dkim/rotate` */
   rotateDkim(id: string, options?: Options): Promise<api.Domain> {
     return this.call('POST', `/domains/${part(id)}/dkim/rotate`, {}, options)
   }
@@ -360,12 +360,12 @@ export class Contacts extends Resource {
 
   readonly topics = new ContactTopics(this.caller)
 
-  /** Create or change a contact. If the domain has a contact of this address, the given fields of it are changed, with status 200. `POST /contacts` */
+  /** Create or change a contact. If the domain already has a contact with this address, its given fields are changed, and the status is 200. `POST /contacts` */
   create(body: api.NewContact, options?: Options): Promise<api.Contact> {
     return this.call('POST', '/contacts', { body }, options)
   }
 
-  /** Create or change up to 10,000 contacts. All are stored in one transaction, or none. Those that are wrong are left out, and `errors` names them. Of equal addresses the last wins. A contact that has unsubscribed is subscribed only with `resubscribe`. `POST /contacts/batch` */
+  /** Create or change up to 10,000 contacts. All contacts are stored in one transaction, or none. Invalid contacts are left out and listed in `errors`. If an address occurs twice, the last one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /contacts/batch` */
   batch(body: api.ContactBatch, options?: Options): Promise<api.SavedContacts> {
     return this.call('POST', '/contacts/batch', { body }, options)
   }
@@ -380,17 +380,17 @@ export class Contacts extends Resource {
     return this.call('GET', `/contacts/${part(id)}`, { query }, options)
   }
 
-  /** Change a contact. `domain` is needed only when the path has the email address. `PATCH /contacts/{id}` */
+  /** Change a contact. `domain` is needed only if the path has the email address. `PATCH /contacts/{id}` */
   update(id: string, body: api.ContactChange, options?: Options): Promise<api.ChangedContact> {
     return this.call('PATCH', `/contacts/${part(id)}`, { body }, options)
   }
 
-  /** Delete a contact. Its opt-outs stay: a contact that is created for the address again has them. `DELETE /contacts/{id}` */
+  /** Delete a contact. Its opt-outs are kept: they apply again if a contact is created for the address. `DELETE /contacts/{id}` */
   delete(id: string, query: api.DeleteContactQuery = {}, options?: Options): Promise<api.DeletedContact> {
     return this.call('DELETE', `/contacts/${part(id)}`, { query }, options)
   }
 
-  /** Export the contacts of a domain as a CSV file. Text that a spreadsheet would take for a formula has a `'` before it, which an import removes. `GET /contacts/export` */
+  /** Export the contacts of a domain as a CSV file. Text that a spreadsheet would read as a formula has a `'` before it. An import removes it. `GET /contacts/export` */
   export(query: api.ExportContactsQuery = {}, options?: Options): Promise<Response> {
     return this.file('/contacts/export', query, options)
   }
@@ -417,7 +417,7 @@ export class ContactProperties extends Resource {
     return this.call('PATCH', `/contact-properties/${part(id)}`, { body }, options)
   }
 
-  /** Delete a contact property and its values. One that a segment uses cannot be deleted. `DELETE /contact-properties/{id}` */
+  /** Delete a contact property and its values. A property that a segment uses cannot be deleted. `DELETE /contact-properties/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedContactProperty> {
     return this.call('DELETE', `/contact-properties/${part(id)}`, {}, options)
   }
@@ -453,7 +453,7 @@ export class Audiences extends Resource {
 }
 
 export class Segments extends Resource {
-  /** Create a segment. Contacts are in it that its filter and its rules find, and those that are added to it by hand. Conditions of `rules` by their `field`: * `email`, `first_name`, `last_name`: `eq`, `contains` in any case, and `exists` for names. * `created_at`: `before` and `after` a date or a timestamp, or `within_days` up to 3,660. * `unsubscribed`: `eq` with `true` or `false`. * `properties.<key>`: `eq`, `contains` and `exists`, or for numbers `eq`, `gt`, `gte`, `lt`, `lte` and `exists`. `exists` looks at own values, the others at fallback values too. * `topic`: `eq` with an id finds who gets mail about the topic. * `segment`: `eq` with the id of another segment of the domain, whose rules name no segment. * `engagement`: `opened`, `not_opened`, `clicked` or `not_clicked` with one of `{campaign_id}`, `{within_days}` and `{count}`. The negative ones find only who was sent the campaign, or any within the days, or so many. A condition that names a campaign or a topic that was deleted finds nobody, and neither does its negation. `POST /segments` */
+  /** Create a segment. A segment contains the contacts that its filter and its rules find, and those that are added by hand. Conditions of `rules` by their `field`: * `email`, `first_name`, `last_name`: `eq`, `contains` (which ignores case), and `exists` for names. * `created_at`: `before` and `after` a date or a timestamp, or `within_days` up to 3,660. * `unsubscribed`: `eq` with `true` or `false`. * `properties.<key>`: `eq`, `contains` and `exists`, or for numbers `eq`, `gt`, `gte`, `lt`, `lte` and `exists`. `exists` looks only at the contact's own values, the others also at fallback values. * `topic`: `eq` with an id finds contacts who get mail about the topic. * `segment`: `eq` with the id of another segment of the domain. The rules of that segment must not name a segment. * `engagement`: `opened`, `not_opened`, `clicked` or `not_clicked` with one of `{campaign_id}`, `{within_days}` and `{count}`. `not_opened` and `not_clicked` find only contacts who were sent that campaign, any campaign within the days, or so many campaigns. A condition with a deleted campaign or topic finds nobody, and neither does its negation. `POST /segments` */
   create(body: api.NewSegment, options?: Options): Promise<api.Segment> {
     return this.call('POST', '/segments', { body }, options)
   }
@@ -463,17 +463,17 @@ export class Segments extends Resource {
     return this.pages('/segments', query, options)
   }
 
-  /** Get a segment with the number of its contacts. A number that is older than a minute is counted anew in the background: ask again for it. `GET /segments/{id}` */
+  /** Get a segment with the number of its contacts. A number that is older than a minute is counted again in the background: repeat the request to get it. `GET /segments/{id}` */
   get(id: string, options?: Options): Promise<api.Segment> {
     return this.call('GET', `/segments/${part(id)}`, {}, options)
   }
 
-  /** Change a segment. Members of `filter` that are left out stay. General cannot be changed. `PATCH /segments/{id}` */
+  /** Change a segment. Members of `filter` that are left out stay as they are. The segment General cannot be changed. `PATCH /segments/{id}` */
   update(id: string, body: api.SegmentChange, options?: Options): Promise<api.ChangedSegment> {
     return this.call('PATCH', `/segments/${part(id)}`, { body }, options)
   }
 
-  /** Delete a segment. Its contacts stay. General and a segment that the rules of another one name cannot be deleted. `DELETE /segments/{id}` */
+  /** Delete a segment. Its contacts are kept. The segment General, and a segment that the rules of another one name, cannot be deleted. `DELETE /segments/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedSegment> {
     return this.call('DELETE', `/segments/${part(id)}`, {}, options)
   }
@@ -485,7 +485,7 @@ export class Segments extends Resource {
 }
 
 export class Topics extends Resource {
-  /** Create a topic. Contacts opt in to topics and out of them, and an email with a `topic_id` goes only to those who are subscribed. `POST /topics` */
+  /** Create a topic. Contacts opt in to topics and out of them. An email with a `topic_id` goes only to recipients who are subscribed. `POST /topics` */
   create(body: api.NewTopic, options?: Options): Promise<api.Topic> {
     return this.call('POST', '/topics', { body }, options)
   }
@@ -500,7 +500,7 @@ export class Topics extends Resource {
     return this.call('GET', `/topics/${part(id)}`, {}, options)
   }
 
-  /** Change a topic. `default_subscription` and the domain cannot be changed: people have chosen by them. `PATCH /topics/{id}` */
+  /** Change a topic. `default_subscription` and the domain cannot be changed, since contacts have made their choices based on them. `PATCH /topics/{id}` */
   update(id: string, body: api.TopicChange, options?: Options): Promise<api.ChangedTopic> {
     return this.call('PATCH', `/topics/${part(id)}`, { body }, options)
   }
@@ -512,7 +512,7 @@ export class Topics extends Resource {
 }
 
 export class Campaigns extends Resource {
-  /** Create a campaign. It stays a draft until it is sent: at once with `send`, or by `POST /campaigns/:id/send`. `POST /campaigns` */
+  /** Create a campaign. It stays a draft until it is sent: immediately with `send`, or later with `POST /campaigns/:id/send`. `POST /campaigns` */
   create(body: api.NewCampaign, options?: KeyedOptions): Promise<api.CreatedCampaign> {
     return this.call('POST', '/campaigns', { body, keyed: true }, options)
   }
@@ -527,7 +527,7 @@ export class Campaigns extends Resource {
     return this.call('GET', `/campaigns/${part(id)}`, {}, options)
   }
 
-  /** Change a draft. Fields that are left out stay, null clears them. Cancel a scheduled campaign to change it. `PATCH /campaigns/{id}` */
+  /** Change a draft. Fields that are left out stay as they are; null clears a field. To change a scheduled campaign, cancel it first. `PATCH /campaigns/{id}` */
   update(id: string, body: api.CampaignChange, options?: Options): Promise<api.ChangedCampaign> {
     return this.call('PATCH', `/campaigns/${part(id)}`, { body }, options)
   }
@@ -537,22 +537,22 @@ export class Campaigns extends Resource {
     return this.call('DELETE', `/campaigns/${part(id)}`, {}, options)
   }
 
-  /** Make a draft of a campaign. `POST /campaigns/{id}/duplicate` */
+  /** Copy a campaign as a new draft. `POST /campaigns/{id}/duplicate` */
   duplicate(id: string, body: api.CampaignCopy = {}, options?: Options): Promise<api.Campaign> {
     return this.call('POST', `/campaigns/${part(id)}/duplicate`, { body }, options)
   }
 
-  /** Send or schedule a draft. Its content and its recipients are those of the moment at which sending begins. `POST /campaigns/{id}/send` */
+  /** Send or schedule a draft. The content and the recipients are determined when sending begins. `POST /campaigns/{id}/send` */
   send(id: string, body: api.CampaignSending = {}, options?: KeyedOptions): Promise<api.SentCampaign> {
     return this.call('POST', `/campaigns/${part(id)}/send`, { body, keyed: true }, options)
   }
 
-  /** Cancel a campaign. A scheduled campaign is a draft again. Of one that is being sent, no more is sent. `POST /campaigns/{id}/cancel` */
+  /** Cancel a campaign. A scheduled campaign becomes a draft again. A campaign that is being sent stops for good. `POST /campaigns/{id}/cancel` */
   cancel(id: string, options?: Options): Promise<api.MovedCampaign> {
     return this.call('POST', `/campaigns/${part(id)}/cancel`, {}, options)
   }
 
-  /** Pause a campaign. Nothing of it is sent until it is resumed. `POST /campaigns/{id}/pause` */
+  /** Pause a campaign. No more emails of it are sent until it is resumed. `POST /campaigns/{id}/pause` */
   pause(id: string, options?: Options): Promise<api.MovedCampaign> {
     return this.call('POST', `/campaigns/${part(id)}/pause`, {}, options)
   }
@@ -562,17 +562,17 @@ export class Campaigns extends Resource {
     return this.call('POST', `/campaigns/${part(id)}/resume`, {}, options)
   }
 
-  /** Send a campaign again to those whose email failed. Nobody else gets it again: no address that bounced, is suppressed or complained. `POST /campaigns/{id}/retry` */
+  /** Send a campaign again to those whose email failed. Nobody else gets it again, in particular no address that bounced, complained or is suppressed. `POST /campaigns/{id}/retry` */
   retry(id: string, options?: Options): Promise<api.RetriedCampaign> {
     return this.call('POST', `/campaigns/${part(id)}/retry`, {}, options)
   }
 
-  /** Send a campaign to yourself. Sends it as it is now to the given addresses, with the values of contacts that have them. Counts as sends, and for no figure. `POST /campaigns/{id}/test` */
+  /** Send a campaign to yourself. Sends it as it is now to the given addresses, with the values of contacts that have these addresses. The emails count as sends, but not in the figures of the campaign. `POST /campaigns/{id}/test` */
   test(id: string, body: api.CampaignTest, options?: Options): Promise<api.TestedCampaign> {
     return this.call('POST', `/campaigns/${part(id)}/test`, { body }, options)
   }
 
-  /** Decide all emails in doubt of a campaign. `POST /campaigns/{id}/in-doubt` */
+  /** Decide what happens to all emails in doubt of a campaign. `POST /campaigns/{id}/in-doubt` */
   decideDoubts(id: string, body: api.DoubtDecision, options?: Options): Promise<api.DecidedCampaign> {
     return this.call('POST', `/campaigns/${part(id)}/in-doubt`, { body }, options)
   }
@@ -582,12 +582,12 @@ export class Campaigns extends Resource {
     return this.call('GET', `/campaigns/${part(id)}/stats`, { query }, options)
   }
 
-  /** List the runs of a campaign, newest first. A campaign that does not recur has one, from when it is sent. `GET /campaigns/{id}/runs` */
+  /** List the runs of a campaign, newest first. A campaign that does not recur has one run once it is sent. `GET /campaigns/{id}/runs` */
   runs(id: string, query: api.ListCampaignRunsQuery = {}, options?: Options): Pages<api.CampaignRun> {
     return this.pages(`/campaigns/${part(id)}/runs`, query, options)
   }
 
-  /** Get who opened, clicked and replied. `GET /campaigns/{id}/engagement` */
+  /** Get the recipients who opened, clicked and replied. `GET /campaigns/{id}/engagement` */
   engagement(id: string, query: api.GetCampaignEngagementQuery = {}, options?: Options): Promise<api.CampaignEngagement> {
     return this.call('GET', `/campaigns/${part(id)}/engagement`, { query }, options)
   }
@@ -597,7 +597,7 @@ export class Campaigns extends Resource {
     return this.pages(`/campaigns/${part(id)}/clicked-links`, query, options)
   }
 
-  /** List the recipients of a campaign. Also contacts who were left out, with the reason. Empty before the campaign is sent. `GET /campaigns/{id}/recipients` */
+  /** List the recipients of a campaign. Includes contacts who were left out, with the reason. Empty before the campaign is sent. `GET /campaigns/{id}/recipients` */
   recipients(id: string, query: api.ListCampaignRecipientsQuery = {}, options?: Options): Pages<api.CampaignRecipient> {
     return this.pages(`/campaigns/${part(id)}/recipients`, query, options)
   }
@@ -612,56 +612,56 @@ export class Campaigns extends Resource {
     return this.call('GET', `/campaigns/${part(id)}/ab`, {}, options)
   }
 
-  /** Choose the winner of an A/B test by hand. All who have no email yet get this variant. Only until there is a winner. `POST /campaigns/{id}/ab/winner` */
+  /** Choose the winner of an A/B test by hand. All recipients who were not sent an email yet get this variant. Possible only until there is a winner. `POST /campaigns/{id}/ab/winner` */
   chooseWinner(id: string, body: api.AbWinner, options?: Options): Promise<api.CampaignAb> {
     return this.call('POST', `/campaigns/${part(id)}/ab/winner`, { body }, options)
   }
 }
 
 export class Polls extends Resource {
-  /** List polls, newest first. Polls are made with the emails, campaigns and steps of automations that ask them. Those of test emails are left out. `GET /polls` */
+  /** List polls, newest first. A poll is created together with the email, campaign or step of an automation that asks it. Polls of test emails are left out. `GET /polls` */
   list(query: api.ListPollsQuery = {}, options?: Options): Pages<api.ListedPoll> {
     return this.pages('/polls', query, options)
   }
 
-  /** Get a poll with its answers. By its id, or by that of the email or the campaign that asks. `GET /polls/{id}` */
+  /** Get a poll with its answers. The id is that of the poll, or of the email or campaign that asks it. `GET /polls/{id}` */
   get(id: string, options?: Options): Promise<api.Poll> {
     return this.call('GET', `/polls/${part(id)}`, {}, options)
   }
 }
 
 export class Events extends Resource {
-  /** Send an event of a contact. Starts the automations that the event triggers, and goes on with those that wait for it. An event without a definition may have any payload. `POST /events/send` */
+  /** Send an event for a contact. Starts the automations that the event triggers, and continues runs that wait for it. An event without a definition may have any payload. `POST /events/send` */
   send(body: api.NewEvent, options?: KeyedOptions): Promise<api.SentEvent> {
     return this.call('POST', '/events/send', { body, keyed: true }, options)
   }
 
-  /** Define an event, or send one. A body without a contact defines an event: its name and the types of its payload. With `contact_id` or `email` it is the same as `POST /events/send`. `POST /events` */
+  /** Define an event, or send one. A body without a contact defines an event: its name and the types of its payload. A body with `contact_id` or `email` sends one, as `POST /events/send` does. `POST /events` */
   create(body: api.EventOrDefinition, options?: KeyedOptions): Promise<api.EventDefinition> {
     return this.call('POST', '/events', { body, keyed: true }, options)
   }
 
-  /** List the definitions of events, newest first. `GET /events` */
+  /** List event definitions, newest first. `GET /events` */
   list(query: api.ListEventsQuery = {}, options?: Options): Pages<api.EventDefinition> {
     return this.pages('/events', query, options)
   }
 
-  /** Get the definition of an event. `GET /events/{id}` */
+  /** Get an event definition. `GET /events/{id}` */
   get(id: string, options?: Options): Promise<api.EventDefinition> {
     return this.call('GET', `/events/${part(id)}`, {}, options)
   }
 
-  /** Change the definition of an event. Events that were sent before stay as they are. The name cannot be changed. `PATCH /events/{id}` */
+  /** Change an event definition. Events that were already sent stay as they are. The name cannot be changed. `PATCH /events/{id}` */
   update(id: string, body: api.EventDefinitionChange, options?: Options): Promise<api.ChangedEvent> {
     return this.call('PATCH', `/events/${part(id)}`, { body }, options)
   }
 
-  /** Delete the definition of an event. Events of its name can still be sent, with any payload. `DELETE /events/{id}` */
+  /** Delete an event definition. Events with its name can still be sent, with any payload. `DELETE /events/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedEvent> {
     return this.call('DELETE', `/events/${part(id)}`, {}, options)
   }
 
-  /** List the newest 100 events of a name. Events are kept for 90 days. The event need not have a definition. `GET /events/{id}/recent` */
+  /** List the newest 100 events with a name. Events are kept for 90 days. The event need not have a definition. `GET /events/{id}/recent` */
   recent(id: string, options?: Options): Promise<api.ListOfContactEvents> {
     return this.call('GET', `/events/${part(id)}/recent`, {}, options)
   }
@@ -672,7 +672,7 @@ export class Automations extends Resource {
 
   readonly runs = new AutomationRuns(this.caller)
 
-  /** Create an automation. Contacts enter by the event of its trigger once it is enabled. Without `connections` steps follow in turn. `POST /automations` */
+  /** Create an automation. Once it is enabled, the event of its trigger makes contacts enter. Without `connections`, each step leads to the next. `POST /automations` */
   create(body: api.NewAutomation, options?: Options): Promise<api.Automation> {
     return this.call('POST', '/automations', { body }, options)
   }
@@ -682,22 +682,22 @@ export class Automations extends Resource {
     return this.pages('/automations', query, options)
   }
 
-  /** Get an automation with its steps and the number of its runs. `GET /automations/{id}` */
+  /** Get an automation with its steps and the numbers of its runs. `GET /automations/{id}` */
   get(id: string, options?: Options): Promise<api.Automation> {
     return this.call('GET', `/automations/${part(id)}`, {}, options)
   }
 
-  /** Change an automation. Other steps are a new version, for contacts that enter from now on: those inside keep to theirs. Disabled, nobody enters any more, and those inside go on. `PATCH /automations/{id}` */
+  /** Change an automation. Changed steps become a new version for contacts that enter from now on; runs that have started keep their version. If it is disabled, no contacts enter, and runs that have started continue. `PATCH /automations/{id}` */
   update(id: string, body: api.AutomationChange, options?: Options): Promise<api.ChangedAutomation> {
     return this.call('PATCH', `/automations/${part(id)}`, { body }, options)
   }
 
-  /** Delete an automation and its runs. Its runs end where they are. Emails that they have sent stay. `DELETE /automations/{id}` */
+  /** Delete an automation and its runs. Its runs end at their current step. Emails that they have sent are kept. `DELETE /automations/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedAutomation> {
     return this.call('DELETE', `/automations/${part(id)}`, {}, options)
   }
 
-  /** Disable an automation and end its runs. No step of a run is taken any more. Runs are `skipped` soon afterwards. `POST /automations/{id}/stop` */
+  /** Disable an automation and end its runs. Runs take no further steps, and soon become `skipped`. `POST /automations/{id}/stop` */
   stop(id: string, options?: Options): Promise<api.StoppedAutomation> {
     return this.call('POST', `/automations/${part(id)}/stop`, {}, options)
   }
@@ -707,14 +707,14 @@ export class Automations extends Resource {
     return this.call('POST', `/automations/${part(id)}/duplicate`, { body }, options)
   }
 
-  /** Have a contact enter an automation. As if by its event. It counts for the quota of runs, and its `reentry` holds. `POST /automations/{id}/run` */
+  /** Start a run of an automation for a contact. The same as if the event of its trigger had happened: the run counts for the quota, and `reentry` applies. `POST /automations/{id}/run` */
   run(id: string, body: api.NewAutomationRun, options?: KeyedOptions): Promise<api.StartedAutomationRun> {
     return this.call('POST', `/automations/${part(id)}/run`, { body, keyed: true }, options)
   }
 }
 
 export class Suppressions extends Resource {
-  /** Suppress an address. Returns 200 if the address is suppressed already. `POST /suppressions` */
+  /** Suppress an address. Returns 200 if the address is already suppressed. `POST /suppressions` */
   add(body: api.NewSuppression, options?: Options): Promise<api.Suppression> {
     return this.call('POST', '/suppressions', { body }, options)
   }
@@ -739,7 +739,7 @@ export class Suppressions extends Resource {
     return this.call('POST', '/suppressions/batch/add', { body }, options)
   }
 
-  /** Remove up to 1,000 suppressions. A suppression that does not exist is not `deleted`; given by its address, it has no id. `POST /suppressions/batch/remove` */
+  /** Remove up to 1,000 suppressions. If a suppression does not exist, `deleted` is false; if it was named by its address, its `id` is null. `POST /suppressions/batch/remove` */
   removeMany(body: api.RemovedSuppressions, options?: Options): Promise<api.DeletedSuppressions> {
     return this.call('POST', '/suppressions/batch/remove', { body }, options)
   }
@@ -749,7 +749,7 @@ export class Suppressions extends Resource {
     return this.file('/suppressions/export', {}, options)
   }
 
-  /** Suppress the addresses of a CSV file. Its columns are `email`, and `reason` and `expires_at` if it has them. Records that are wrong are left out. `POST /suppressions/import` */
+  /** Suppress the addresses of a CSV file. The file has a column `email`, and may have `reason` and `expires_at`. Invalid records are left out. `POST /suppressions/import` */
   import(body: api.SuppressionFile, options?: Options): Promise<api.ImportedSuppressions> {
     return this.call('POST', '/suppressions/import', { body }, options)
   }
@@ -776,7 +776,7 @@ export class Templates extends Resource {
     return this.call('PATCH', `/templates/${part(id)}`, { body }, options)
   }
 
-  /** Delete a template. One that a scheduled campaign uses cannot be deleted. `DELETE /templates/{id}` */
+  /** Delete a template. A template that a scheduled campaign uses cannot be deleted. `DELETE /templates/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedTemplate> {
     return this.call('DELETE', `/templates/${part(id)}`, {}, options)
   }
@@ -786,7 +786,7 @@ export class Templates extends Resource {
     return this.call('POST', `/templates/${part(id)}/publish`, {}, options)
   }
 
-  /** Render a template in its newest version. Returns what an email with these variables would have; nothing is sent. Links that each recipient has its own of, such as `{{unsubscribe_url}}`, stay placeholders. `POST /templates/{id}/render` */
+  /** Render a template in its newest version. Returns the content of an email with these variables; nothing is sent. Links that differ per recipient, such as `{{unsubscribe_url}}`, stay placeholders. `POST /templates/{id}/render` */
   render(id: string, body: api.TemplateRendering = {}, options?: Options): Promise<api.RenderedTemplate> {
     return this.call('POST', `/templates/${part(id)}/render`, { body }, options)
   }
@@ -825,12 +825,12 @@ export class Webhooks extends Resource {
     return this.call('DELETE', `/webhooks/${part(id)}`, {}, options)
   }
 
-  /** Replace the signing secret of a webhook. The previous secret is not used any more. `POST /webhooks/{id}/signing-secret/rotate` */
+  /** Replace the signing secret of a webhook. The previous secret is no longer used. `POST /webhooks/{id}/signing-secret/rotate` */
   rotateSecret(id: string, options?: Options): Promise<api.WebhookSecret> {
     return this.call('POST', `/webhooks/${part(id)}/signing-secret/rotate`, {}, options)
   }
 
-  /** Send a test event to a webhook. Waits for the response of the endpoint. It counts neither as a success nor as a failure. `POST /webhooks/{id}/test` */
+  /** Send a test event to a webhook. Waits for the response of the endpoint. The test counts neither as a success nor as a failure. `POST /webhooks/{id}/test` */
   test(id: string, options?: Options): Promise<api.WebhookTest> {
     return this.call('POST', `/webhooks/${part(id)}/test`, {}, options)
   }

@@ -6,13 +6,13 @@ export type ErrorName = "invalid_idempotency_key" | "missing_api_key" | "restric
 export type AbTest = {
   /** A campaign without a test has null. */
   enabled: true
-  /** Share of the recipients that the variants are tried on. */
+  /** Percentage of the recipients that get the test. */
   test_percentage: number
   /** The rate by which the winner is chosen. */
   winner_metric: "open_rate" | "click_rate" | (string & {})
   /** Hours from the last email of the test until the winner is chosen. */
   wait_hours: number
-  /** The variants, each with what it has of its own. */
+  /** The variants, each with the fields in which it differs. */
   variants: AbVariant[]
 }
 
@@ -85,7 +85,7 @@ export type ApiKey = {
   permission: "full_access" | "sending_access" | (string & {})
   /** Id of the domain that it is limited to; null: all. */
   domain_id: string | null
-  /** Id of the domain of requests that must name one and do not; null: none. */
+  /** Id of the default domain of requests that need a domain and name none; null: none. */
   default_domain_id: string | null
   created_at: string
   /** When it was last used, to the minute; null: never. */
@@ -158,19 +158,19 @@ export type Automation = {
   id: string
   /** Name for people. */
   name: string
-  /** `enabled`: contacts enter by its event. Runs that have begun go on in any case. */
+  /** `enabled`: its event makes contacts enter. Runs that have started continue in any case. */
   status: "enabled" | "disabled" | (string & {})
   /** Id of the domain whose contacts enter. */
   domain_id: string
   /** Name of that domain. */
   domain: string
-  /** Name of the event that contacts enter by; null: it has no step yet. */
+  /** Name of the event that makes contacts enter; null: it has no step yet. */
   trigger: string | null
   /** `always`: each event starts a run. `while_not_running`: not while the contact has one. `once`: one run per contact, ever. */
   reentry: "always" | "while_not_running" | "once" | (string & {})
-  /** `transactional`: its emails go to contacts that have unsubscribed too, never to suppressed ones. */
+  /** `transactional`: its emails also go to contacts that have unsubscribed, but never to suppressed addresses. */
   purpose: "marketing" | "transactional" | (string & {})
-  /** Version of its steps that contacts enter now; those inside keep to theirs. */
+  /** Version of its steps for contacts that enter now. Runs that have started keep their version. */
   version: number
   /** How often a contact did not enter because of a limit or of the quota. */
   limited: number
@@ -187,15 +187,15 @@ export type Automation = {
 export type AutomationChange = {
   /** Name for people, of 1 to 255 characters. */
   name?: string
-  /** `enabled`: contacts enter from now on. `disabled`: none does, and those inside go on. */
+  /** `enabled`: contacts enter from now on. `disabled`: no contacts enter, and runs that have started continue. */
   status?: "enabled" | "disabled" | null
   /** `always`: each event starts a run. `while_not_running`: not while the contact has one. `once`: one run per contact, ever. */
   reentry?: "always" | "while_not_running" | "once" | null
-  /** `transactional`: its emails go to contacts that have unsubscribed too, never to suppressed ones. */
+  /** `transactional`: its emails also go to contacts that have unsubscribed, but never to suppressed addresses. */
   purpose?: "marketing" | "transactional" | null
   /** Name or id of another domain, while it is disabled. */
   domain?: string | null
-  /** Name of the event that contacts enter by, in place of a step of type `trigger`. */
+  /** Name of the event that makes contacts enter, in place of a step of type `trigger`. */
   trigger?: string | null
   /** All steps. A step keeps its id if it keeps its key. */
   steps?: (TriggerStep | SendEmailStep | DelayStep | WaitForEventStep | ConditionStep | ContactUpdateStep | ContactDeleteStep | AddToSegmentStep | RemoveFromSegmentStep)[] | null
@@ -204,7 +204,7 @@ export type AutomationChange = {
 }
 
 export type AutomationConnection = {
-  /** Key of the step that it begins at. */
+  /** Key of the step at which it begins. */
   from: string
   /** Key of the step that it leads to. */
   to: string
@@ -222,13 +222,13 @@ export type AutomationRun = {
   id: string
   /** Id of the automation. */
   automation_id: string
-  /** Version of the automation that it keeps to. */
+  /** Version of the automation that it uses. */
   version: number
   /** Id of the contact. */
   contact_id: string
   /** Address of the contact when the run began. */
   contact_email: string
-  /** `skipped`: it ended without doing its work, since it was stopped or its contact gets no mail. */
+  /** `skipped`: it ended without doing its work, because it was stopped or its contact gets no mail. */
   status: "running" | "completed" | "failed" | "skipped" | (string & {})
   /** Why it failed or was skipped. */
   error: string | null
@@ -237,18 +237,18 @@ export type AutomationRun = {
   /** When it ended; null: it has not. */
   completed_at: string | null
   created_at: string
-  /** Steps that it has come to, in their order. */
+  /** Steps that it has reached, in their order. */
   steps: AutomationRunStep[]
 }
 
 export type AutomationRunCounts = {
-  /** Up to 10,000: there may be more then. */
+  /** At most 10,000, even if there are more. */
   running: number
-  /** Up to 10,000: there may be more then. */
+  /** At most 10,000, even if there are more. */
   completed: number
-  /** Up to 10,000: there may be more then. */
+  /** At most 10,000, even if there are more. */
   failed: number
-  /** Up to 10,000: there may be more then. */
+  /** At most 10,000, even if there are more. */
   skipped: number
 }
 
@@ -257,16 +257,16 @@ export type AutomationRunStep = {
   key: string
   /** Type of the step. */
   type: "trigger" | "send_email" | "delay" | "wait_for_event" | "condition" | "contact_update" | "contact_delete" | "add_to_segment" | "remove_from_segment" | (string & {})
-  /** `waiting`: the run has come to it. */
+  /** `waiting`: the run has reached it. */
   status: "waiting" | "completed" | "failed" | "skipped" | (string & {})
-  /** What came of it. */
+  /** Its result. */
   output: Record<string, unknown> | null
   /** Why it failed or was skipped. */
   error: {
     /** The reason. */
     message: string
   } | null
-  /** When the run came to it. */
+  /** When the run reached it. */
   started_at: string
   /** When the run left it; null: it has not. */
   completed_at: string | null
@@ -310,7 +310,7 @@ export type BatchContact = {
   last_name?: string | null
   /** `true`: the contact gets no campaigns. Only an explicit `false` undoes an opt-out. */
   unsubscribed?: boolean | null
-  /** `true`: opens and clicks of mail to it are not tracked, whatever the email or its domain says. */
+  /** `true`: opens and clicks of mail to it are never tracked, even if the email or its domain enables tracking. */
   do_not_track?: boolean | null
   /** IANA time zone such as `Europe/Berlin`, for campaigns in local time. Null clears it. */
   timezone?: string | null
@@ -328,7 +328,7 @@ export type BatchError = {
 export type Brand = {
   /** Name of the sender; null: the name of the domain. */
   name: string | null
-  /** Color of the buttons; null: the usual one. */
+  /** Color of the buttons; null: the default color. */
   color: string | null
   /** URL of the image above the name; null: none. */
   logo_url: string | null
@@ -343,7 +343,7 @@ export type Campaign = {
   status: "draft" | "scheduled" | "queued" | "testing" | "paused" | "sent" | "canceled" | "failed" | (string & {})
   /** Id of the domain of `from`. */
   domain_id: string
-  /** Id of the audience that gets it. With `segment_id` too: who is in both. */
+  /** Id of the audience that gets it. With `segment_id` too: contacts that are in both. */
   audience_id: string | null
   /** Id of the segment that gets it. */
   segment_id: string | null
@@ -373,13 +373,13 @@ export type Campaign = {
   timezone: string
   /** True if each recipient gets it at this time of day in their own time zone. */
   send_in_local_time: boolean
-  /** Contacts who were sent a campaign within so many hours are left out; null: nobody. */
+  /** Contacts who were sent a campaign within this many hours are left out; null: nobody is. */
   skip_if_mailed_within_hours: number | null
-  /** Contacts who were sent campaigns for so many days and opened none are left out; null: nobody. */
+  /** Contacts who were sent campaigns for this many days and opened none are left out; null: nobody is. */
   exclude_unengaged_days: number | null
-  /** Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found. */
+  /** Number of contacts that it is sent to in the latest run, without those who were left out. 0 until all are found. */
   recipients_count: number
-  /** When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on. */
+  /** When it is or was to be sent. For a recurring campaign: the next run, or the current one. */
   scheduled_at: string | null
   /** When sending began, in the latest run. */
   started_at: string | null
@@ -397,7 +397,7 @@ export type Campaign = {
   html: string | null
   /** Plain-text part; null: derived from `html`. */
   text: string | null
-  /** The poll that it was given; null: none. */
+  /** Its poll; null: none. */
   poll: PollForm | null
 }
 
@@ -409,7 +409,7 @@ export type CampaignAb = {
   status: "pending" | "testing" | "decided" | "canceled" | "ended" | (string & {})
   /** The rate by which the winner is chosen. */
   winner_metric: "open_rate" | "click_rate" | (string & {})
-  /** Share of the recipients that the variants are tried on. */
+  /** Percentage of the recipients that get the test. */
   test_percentage: number
   /** Hours from the last email of the test until the winner is chosen. */
   wait_hours: number
@@ -421,7 +421,7 @@ export type CampaignAb = {
   decided_at: string | null
   /** `manual`: by a request. */
   decided_by: "automatic" | "manual" | null | (string & {})
-  /** 0 to 1: how surely the variant ahead, or the winner when it was chosen, is better than the next. */
+  /** Confidence, from 0 to 1, that the leading variant (or the winner, when it was chosen) is better than the next one. */
   confidence: number
   /** True if `confidence` is at least 0.95. Otherwise the winner is a guess. */
   significant: boolean
@@ -452,21 +452,21 @@ export type CampaignChange = {
   text?: string | null
   /** Id or alias of a template, published when the campaign is sent. Excludes `html` and `text`. */
   template_id?: string | null
-  /** Whether opens are tracked. Default: as its domain says. */
+  /** True if opens are tracked. Default: the setting of its domain. */
   track_opens?: boolean | null
-  /** Whether clicks are tracked. Default: as its domain says. */
+  /** True if clicks are tracked. Default: the setting of its domain. */
   track_clicks?: boolean | null
   /** Tries 2 to 5 variants on some of the recipients; the rest gets the best. Null: no test. */
   ab_test?: {
     /** `false`: no test. Default: `true`. */
     enabled?: boolean | null
-    /** Share of the recipients that the variants are tried on. Default: 20. With 100 there is no winner. */
+    /** Percentage of the recipients that get the test. Default: 20. With 100 there is no winner. */
     test_percentage?: number | null
     /** The rate by which the winner is chosen. Default: `open_rate`. */
     winner_metric?: "open_rate" | "click_rate" | null
     /** Hours from the last email of the test until the winner is chosen. Default: 4. */
     wait_hours?: number | null
-    /** 2 to 5 variants, each with what it has of its own. */
+    /** 2 to 5 variants, each with the fields in which it differs. */
     variants?: {
       /** Name of the variant. Default: A, B, C and so on. */
       key?: string | null
@@ -490,9 +490,9 @@ export type CampaignChange = {
   timezone?: string | null
   /** `true`: each recipient gets it at the time of day of `scheduled_at`, in the time zone of the contact. */
   send_in_local_time?: boolean | null
-  /** Leaves out contacts who were sent a campaign within so many hours, up to 8,760. Null: nobody. */
+  /** Leaves out contacts who were sent a campaign within this many hours, up to 8,760. Null: nobody is left out. */
   skip_if_mailed_within_hours?: number | null
-  /** Leaves out contacts who have been sent campaigns for so many days, up to 730, and opened none in this time. */
+  /** Leaves out contacts who have been sent campaigns for this many days, up to 730, and opened none in that time. */
   exclude_unengaged_days?: number | null
   /** A question to its recipients, in place of `{{poll}}` or at the end. `{{poll_url:<key>}}` is the link of an option. Default: a poll whose options are the keys of such placeholders, if there are any. */
   poll?: {
@@ -515,7 +515,7 @@ export type CampaignClick = {
   contact_id: string | null
   /** First click by a person. */
   clicked_at: string
-  /** Clicks by persons. */
+  /** Clicks by people. */
   click_count: number
 }
 
@@ -554,7 +554,7 @@ export type CampaignOpen = {
   contact_id: string | null
   /** First open by a person, or by a proxy for one. */
   opened_at: string
-  /** Opens by persons and by proxies for them. */
+  /** Opens by people, and by proxies that load images for them. */
   open_count: number
 }
 
@@ -567,15 +567,15 @@ export type CampaignRecipient = {
   email: string
   /** `pending`: its email is not stored yet. `mailed`: it is, see `status`. `excluded`: it gets none for `reason`. */
   state: "pending" | "mailed" | "excluded" | "canceled" | (string & {})
-  /** Why it gets none. */
+  /** Why the contact gets no email. */
   reason: "unsubscribed" | "not_subscribed_to_topic" | "suppressed" | "reserved_domain" | "mailed_recently" | "unengaged" | "deleted" | null | (string & {})
   /** Id of its email. */
   email_id: string | null
   /** Status of its email. */
   status: string | null
-  /** Opens by persons and by proxies for them. */
+  /** Opens by people, and by proxies that load images for them. */
   opens: number
-  /** Clicks by persons. */
+  /** Clicks by people. */
   clicks: number
   /** `opens` if the query has `type=opened`, `clicks` if it has `type=clicked`; else null. */
   count: number | null
@@ -591,7 +591,7 @@ export type CampaignRecipient = {
   clicked_at: string | null
   /** First reply. */
   replied_at: string | null
-  /** When it unsubscribed by the campaign. */
+  /** When the contact unsubscribed with a link of the campaign. */
   unsubscribed_at: string | null
 }
 
@@ -608,7 +608,7 @@ export type CampaignReply = {
   subject: string
   /** Its first 300 characters. */
   preview: string
-  /** What it says; null while that is not known. */
+  /** Its content; null while that is not known. */
   category: "interested" | "neutral" | "not_interested" | null | (string & {})
   /** When it was received. */
   received_at: string
@@ -619,9 +619,9 @@ export type CampaignRun = {
   id: string
   /** Its number, from 1. */
   run: number
-  /** `queued`: it is going on. The others as those of campaigns. */
+  /** `queued`: the run is being sent. The others are the same as for campaigns. */
   status: "queued" | "testing" | "paused" | "sent" | "canceled" | "failed" | (string & {})
-  /** When it was due; null: it was sent at once. */
+  /** When it was due; null: it was sent immediately. */
   scheduled_at: string | null
   /** When sending began. */
   started_at: string
@@ -629,7 +629,7 @@ export type CampaignRun = {
   finished_at: string | null
   /** Contacts that it is sent to, without those who were left out. */
   recipients_count: number
-  /** Runs that were due before this one was finished, and that do not take place. */
+  /** Number of runs that were skipped because they were due before this one ended. */
   skipped: number
 }
 
@@ -656,35 +656,35 @@ export type CampaignStats = {
   delivery_delayed: number
   /** The address does not exist, or refuses mail. */
   bounced: number
-  /** Reported as spam; they are delivered too. */
+  /** Recipients who reported it as spam. They also count as delivered. */
   complained: number
   /** Could not be delivered for another reason. */
   failed: number
-  /** Left out, for a reason that the list of recipients tells. */
+  /** Contacts who were left out. The list of recipients has the reasons. */
   suppressed: number
   /** Canceled before it was sent. */
   canceled: number
   /** Still to be sent, or in doubt. */
   pending: number
-  /** The connection broke at the end, so that it may have arrived. */
+  /** Emails in doubt: the connection broke at the end of the message, so it may have arrived. */
   in_doubt: number
-  /** Opens by persons and by proxies for them. */
+  /** Opens by people, and by proxies that load images for them. */
   opened: number
   /** Recipients who opened it. */
   unique_opened: number
-  /** Recipients of whom only Apple Mail Privacy Protection fetched the images. */
+  /** Recipients whose images only Apple Mail Privacy Protection fetched. */
   mpp_opened: number
-  /** Recipients of whom only a machine fetched the images. */
+  /** Recipients whose images only a machine fetched. */
   machine_opened: number
-  /** Clicks by persons. */
+  /** Clicks by people. */
   clicked: number
   /** Recipients who clicked a link. */
   unique_clicked: number
-  /** Recipients of whom only a machine followed links. */
+  /** Recipients whose links only a machine followed. */
   machine_clicked: number
   /** Recipients who replied. */
   replied: number
-  /** Recipients who unsubscribed by it. */
+  /** Recipients who unsubscribed with its links. */
   unsubscribed: number
   /** `delivered` of `sent`: a fraction with 4 decimals. */
   delivery_rate: number
@@ -814,7 +814,7 @@ export type Consent = {
   topic_id: string | null
   /** The choice. */
   subscription: "opt_in" | "opt_out" | (string & {})
-  /** How it came about. */
+  /** How the contact opted in or out. */
   how: "api" | "import" | "page" | "one_click" | "email" | "complaint" | "soft_bounces" | "automation" | (string & {})
   /** Id of the API key, import, email or automation that it came from. */
   source_id: string | null
@@ -844,7 +844,7 @@ export type Contact = {
   audience_ids: string[]
   created_at: string
   updated_at: string
-  /** Values by key, with the fallback values of properties that it has none for. */
+  /** Values by key, including the fallback values of properties without a value. */
   properties: Record<string, string | number>
 }
 
@@ -881,7 +881,7 @@ export type ContactChange = {
   last_name?: string | null
   /** `true`: the contact gets no campaigns. Only an explicit `false` undoes an opt-out. */
   unsubscribed?: boolean | null
-  /** `true`: opens and clicks of mail to it are not tracked, whatever the email or its domain says. */
+  /** `true`: opens and clicks of mail to it are never tracked, even if the email or its domain enables tracking. */
   do_not_track?: boolean | null
   /** IANA time zone such as `Europe/Berlin`, for campaigns in local time. Null clears it. */
   timezone?: string | null
@@ -896,11 +896,11 @@ export type ContactCounts = {
   total: number
   /** New contacts. */
   created: number
-  /** Contacts that existed already, with those that nothing was changed of. */
+  /** Contacts that already existed, including those that were not changed. */
   updated: number
-  /** Those left out for another of the same address, or by `on_conflict`. */
+  /** Records that were left out, because the address occurs twice or by `on_conflict`. */
   skipped: number
-  /** Those that are wrong. */
+  /** Invalid records. */
   failed: number
 }
 
@@ -938,11 +938,11 @@ export type ContactImport = {
   audience_id: string | null
   /** `failed`: the file was not read to its end. */
   status: "queued" | "in_progress" | "completed" | "failed" | (string & {})
-  /** Of the records that are merged so far. */
+  /** Counts of the records that have been processed so far. */
   counts: ContactCounts
-  /** Records of the file. Null until they are counted. */
+  /** Number of records in the file; null until they are counted. */
   records: number | null
-  /** Columns of the file that mean nothing. */
+  /** Columns of the file that are not imported. */
   ignored_columns: string[]
   /** Why the file was not read to its end. */
   error: string | null
@@ -971,7 +971,7 @@ export type ContactImportError = {
 }
 
 export type ContactImportForm = {
-  /** Names of columns that are not named as the members. The others are still found by their names. */
+  /** Columns whose names differ from those of the fields. The others are still found by their names. */
   column_map?: {
     /** Column of the address. */
     email?: string
@@ -991,7 +991,7 @@ export type ContactImportForm = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if columns that nothing else is made of become properties, strings. Default: `false`. */
+  /** True if unknown columns become properties of the type string. Default: `false`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -1054,11 +1054,11 @@ export type ContactTopic = {
   id: string
   /** Name of the topic. */
   name: string
-  /** What its mail is about. */
+  /** What mail with this topic is about. */
   description: string | null
-  /** What holds: `opt_out` for every topic if the contact has unsubscribed. */
+  /** Subscription of the contact. `opt_out` for every topic if the contact has unsubscribed. */
   subscription: "opt_in" | "opt_out" | (string & {})
-  /** What the contact has chosen; null: the default of the topic holds. */
+  /** Choice of the contact; null: the default of the topic applies. */
   choice: "opt_in" | "opt_out" | null | (string & {})
 }
 
@@ -1117,7 +1117,7 @@ export type ContactWithConsents = {
   updated_at: string
   /** The newest 100 opt-ins and opt-outs of the address. */
   consents: Consent[]
-  /** Values by key, with the fallback values of properties that it has none for. */
+  /** Values by key, including the fallback values of properties without a value. */
   properties: Record<string, string | number>
 }
 
@@ -1130,7 +1130,7 @@ export type CreatedCampaign = {
   status: "draft" | "scheduled" | "queued" | "testing" | "paused" | "sent" | "canceled" | "failed" | (string & {})
   /** Id of the domain of `from`. */
   domain_id: string
-  /** Id of the audience that gets it. With `segment_id` too: who is in both. */
+  /** Id of the audience that gets it. With `segment_id` too: contacts that are in both. */
   audience_id: string | null
   /** Id of the segment that gets it. */
   segment_id: string | null
@@ -1160,13 +1160,13 @@ export type CreatedCampaign = {
   timezone: string
   /** True if each recipient gets it at this time of day in their own time zone. */
   send_in_local_time: boolean
-  /** Contacts who were sent a campaign within so many hours are left out; null: nobody. */
+  /** Contacts who were sent a campaign within this many hours are left out; null: nobody is. */
   skip_if_mailed_within_hours: number | null
-  /** Contacts who were sent campaigns for so many days and opened none are left out; null: nobody. */
+  /** Contacts who were sent campaigns for this many days and opened none are left out; null: nobody is. */
   exclude_unengaged_days: number | null
-  /** Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found. */
+  /** Number of contacts that it is sent to in the latest run, without those who were left out. 0 until all are found. */
   recipients_count: number
-  /** When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on. */
+  /** When it is or was to be sent. For a recurring campaign: the next run, or the current one. */
   scheduled_at: string | null
   /** When sending began, in the latest run. */
   started_at: string | null
@@ -1184,9 +1184,9 @@ export type CreatedCampaign = {
   html: string | null
   /** Plain-text part; null: derived from `html`. */
   text: string | null
-  /** The poll that it was given; null: none. */
+  /** Its poll; null: none. */
   poll: PollForm | null
-  /** What recipients or their mail servers may object to, in words. It is sent all the same. */
+  /** Problems that recipients or their mail servers may object to, in words. They do not prevent the campaign from being sent. */
   warnings?: string[]
 }
 
@@ -1313,9 +1313,9 @@ export type DeletedSuppressions = {
   /** In the order of the request. */
   data: {
     object: "suppression"
-    /** Its id; null if an address is not suppressed. */
+    /** Id of the suppression; null if the address is not suppressed. */
     id: string | null
-    /** The address; null if an id is unknown. */
+    /** The address; null if the id is unknown. */
     email: string | null
     /** True if it existed. */
     deleted: boolean
@@ -1348,7 +1348,7 @@ export type DnsResult = {
     /** Name within the zone. */
     name: string
   }[]
-  /** Records that exist already, or that another record is in the way of. */
+  /** Records that already exist, or that conflict with another record. */
   skipped: {
     /** `TXT`, `MX` or `CNAME`. */
     type: string
@@ -1381,11 +1381,11 @@ export type Domain = {
   name: string
   /** Mail can be sent from it if it is `verified`, `partially_verified` or `partially_failed`. */
   status: DomainStatus
-  /** As given; without effect. */
+  /** Stored as given, without effect. */
   region: string
   /** Use of the domain. */
   capabilities: Capabilities
-  /** True if opens of its emails are counted. With either of the two it has the Tracking record. */
+  /** True if opens of its emails are counted. If opens or clicks are counted, the domain needs the Tracking record. */
   open_tracking: boolean
   /** The same, for clicks on links. */
   click_tracking: boolean
@@ -1419,7 +1419,7 @@ export type DomainChange = {
     /** Receive mail at it. Default of a new domain: `disabled`. */
     receiving?: "enabled" | "disabled"
   }
-  /** Count opens of its emails, unless an email says otherwise. Default of a new domain: `false`. */
+  /** Count opens of its emails, unless an email has its own setting. Default of a new domain: `false`. */
   open_tracking?: boolean
   /** The same, for clicks on links. */
   click_tracking?: boolean
@@ -1431,7 +1431,7 @@ export type DomainChange = {
   brand?: {
     /** Name of the sender. Default, and with null: the name of the domain. */
     name?: string | null
-    /** Color of the buttons, such as `#1a5fb4`. It is shown darker if white text on it could not be read. Null: the usual one. */
+    /** Color of the buttons, such as `#1a5fb4`. A color on which white text would not be readable is darkened. Null: the default color. */
     color?: string | null
     /** Image above the name, at an https URL. Null: none. */
     logo_url?: string | null
@@ -1449,7 +1449,7 @@ export type DomainClaim = {
   status: "pending" | "verified" | "completed" | "blocked" | "expired" | "superseded" | "canceled" | "failed" | (string & {})
   /** Id of the domain that gets the name. */
   domain_id: string
-  /** As given; without effect. */
+  /** Stored as given, without effect. */
   region: string
   /** The DNS record that proves the claim. */
   record: {
@@ -1497,7 +1497,7 @@ export type DomainRecord = {
   ttl: "Auto"
   /** Priority of an MX record. */
   priority?: number
-  /** Result of the last check of DNS. `temporary_failure`: name servers did not answer. */
+  /** Result of the last check of DNS. `temporary_failure`: name servers did not respond. */
   status: "not_started" | "pending" | "verified" | "failed" | "temporary_failure" | (string & {})
   /** The mistake in a record that is not verified. */
   problem?: string
@@ -1550,7 +1550,7 @@ export type Email = {
   automation_id: string | null
   /** Id of the contact that its campaign or automation sent it to, which may be deleted by now. */
   contact_id: string | null
-  /** When it is, or was, to be sent; null: at once. */
+  /** When it is or was to be sent; null: immediately. */
   scheduled_at: string | null
   /** When a server accepted it for the first recipient. */
   sent_at: string | null
@@ -1566,7 +1566,7 @@ export type Email = {
   events: EmailEvent[]
   /** Files. */
   attachments: ListedAttachment[]
-  /** Recipients that are not settled; absent if all are. */
+  /** Recipients without a final result; absent if all have one. */
   queue?: QueueEntry[]
 }
 
@@ -1592,7 +1592,7 @@ export type EmailMetrics = {
   start_date: string
   /** End of the range. */
   end_date: string
-  /** The metrics of this answer. */
+  /** The metrics in this response. */
   metrics: ("received" | "delivered" | "complained" | "suppressed" | "bounced" | "bounced_transient" | "bounced_permanent" | "bounced_undetermined" | "opened" | "clicked" | "unsubscribed" | "delivery_delayed" | "failed" | "sent" | "unique_opened" | "unique_clicked" | "delivery_rate" | "open_rate" | "click_rate" | "bounce_rate" | "complaint_rate" | "unsubscribe_rate" | (string & {}))[]
   /** What `data` is broken down by. */
   dimensions: ("period" | "domain" | "email" | "broadcast" | (string & {}))[]
@@ -1600,7 +1600,7 @@ export type EmailMetrics = {
   granularity: "hourly" | "daily" | "weekly" | "monthly" | (string & {})
   /** The metrics of the whole range. */
   totals: EmailMetricsTotals
-  /** A row for each combination of the dimensions; missing without any. */
+  /** A row for each combination of the dimensions; missing without dimensions. */
   data?: EmailMetricsRow[]
 }
 
@@ -1621,7 +1621,7 @@ export type EmailMetricsRow = {
   received?: number
   /** Recipients whose mail server accepted the email, and sent no bounce after that. */
   delivered?: number
-  /** Recipients who reported it as spam; they are delivered too. */
+  /** Recipients who reported it as spam. They also count as delivered. */
   complained?: number
   /** Recipients of stored emails who were left out: unsubscribed, suppressed or reserved. */
   suppressed?: number
@@ -1633,9 +1633,9 @@ export type EmailMetricsRow = {
   bounced_permanent?: number
   /** Bounces of the type `Undetermined`. */
   bounced_undetermined?: number
-  /** Opens by persons and by proxies for them. */
+  /** Opens by people, and by proxies that load images for them. */
   opened?: number
-  /** Clicks by persons. */
+  /** Clicks by people. */
   clicked?: number
   /** Recipients who unsubscribed by the email. */
   unsubscribed?: number
@@ -1668,7 +1668,7 @@ export type EmailMetricsTotals = {
   received?: number
   /** Recipients whose mail server accepted the email, and sent no bounce after that. */
   delivered?: number
-  /** Recipients who reported it as spam; they are delivered too. */
+  /** Recipients who reported it as spam. They also count as delivered. */
   complained?: number
   /** Recipients of stored emails who were left out: unsubscribed, suppressed or reserved. */
   suppressed?: number
@@ -1680,9 +1680,9 @@ export type EmailMetricsTotals = {
   bounced_permanent?: number
   /** Bounces of the type `Undetermined`. */
   bounced_undetermined?: number
-  /** Opens by persons and by proxies for them. */
+  /** Opens by people, and by proxies that load images for them. */
   opened?: number
-  /** Clicks by persons. */
+  /** Clicks by people. */
   clicked?: number
   /** Recipients who unsubscribed by the email. */
   unsubscribed?: number
@@ -1729,7 +1729,7 @@ export type EngagementFilter = {
 export type ErasedPerson = {
   /** Sent emails whose contents, recipients and events were deleted. */
   emails: number
-  /** Emails that are still to be sent and were not changed. */
+  /** Emails that are not sent yet. They were not changed. */
   pending_emails: number
   /** Received emails that were deleted. */
   received_emails: number
@@ -1764,15 +1764,15 @@ export type GodaddyCredentials = {
 
 export type ImportedSuppressions = {
   object: "suppression_import"
-  /** Records of the file. */
+  /** Number of records in the file. */
   total: number
-  /** Addresses that were not suppressed before. */
+  /** Number of addresses that were not suppressed before. */
   created: number
-  /** Records whose address was suppressed already. */
+  /** Number of records whose address was already suppressed. */
   updated: number
-  /** Records that are wrong. */
+  /** Number of invalid records. */
   failed: number
-  /** The records that are wrong. */
+  /** The invalid records. */
   errors: {
     /** Line of the file in which the record begins, from 1. */
     line: number
@@ -1818,19 +1818,19 @@ export type ListedAutomation = {
   id: string
   /** Name for people. */
   name: string
-  /** `enabled`: contacts enter by its event. Runs that have begun go on in any case. */
+  /** `enabled`: its event makes contacts enter. Runs that have started continue in any case. */
   status: "enabled" | "disabled" | (string & {})
   /** Id of the domain whose contacts enter. */
   domain_id: string
   /** Name of that domain. */
   domain: string
-  /** Name of the event that contacts enter by; null: it has no step yet. */
+  /** Name of the event that makes contacts enter; null: it has no step yet. */
   trigger: string | null
   /** `always`: each event starts a run. `while_not_running`: not while the contact has one. `once`: one run per contact, ever. */
   reentry: "always" | "while_not_running" | "once" | (string & {})
-  /** `transactional`: its emails go to contacts that have unsubscribed too, never to suppressed ones. */
+  /** `transactional`: its emails also go to contacts that have unsubscribed, but never to suppressed addresses. */
   purpose: "marketing" | "transactional" | (string & {})
-  /** Version of its steps that contacts enter now; those inside keep to theirs. */
+  /** Version of its steps for contacts that enter now. Runs that have started keep their version. */
   version: number
   /** How often a contact did not enter because of a limit or of the quota. */
   limited: number
@@ -1843,13 +1843,13 @@ export type ListedAutomationRun = {
   id: string
   /** Id of the automation. */
   automation_id: string
-  /** Version of the automation that it keeps to. */
+  /** Version of the automation that it uses. */
   version: number
   /** Id of the contact. */
   contact_id: string
   /** Address of the contact when the run began. */
   contact_email: string
-  /** `skipped`: it ended without doing its work, since it was stopped or its contact gets no mail. */
+  /** `skipped`: it ended without doing its work, because it was stopped or its contact gets no mail. */
   status: "running" | "completed" | "failed" | "skipped" | (string & {})
   /** Why it failed or was skipped. */
   error: string | null
@@ -1869,7 +1869,7 @@ export type ListedCampaign = {
   status: "draft" | "scheduled" | "queued" | "testing" | "paused" | "sent" | "canceled" | "failed" | (string & {})
   /** Id of the domain of `from`. */
   domain_id: string
-  /** Id of the audience that gets it. With `segment_id` too: who is in both. */
+  /** Id of the audience that gets it. With `segment_id` too: contacts that are in both. */
   audience_id: string | null
   /** Id of the segment that gets it. */
   segment_id: string | null
@@ -1899,13 +1899,13 @@ export type ListedCampaign = {
   timezone: string
   /** True if each recipient gets it at this time of day in their own time zone. */
   send_in_local_time: boolean
-  /** Contacts who were sent a campaign within so many hours are left out; null: nobody. */
+  /** Contacts who were sent a campaign within this many hours are left out; null: nobody is. */
   skip_if_mailed_within_hours: number | null
-  /** Contacts who were sent campaigns for so many days and opened none are left out; null: nobody. */
+  /** Contacts who were sent campaigns for this many days and opened none are left out; null: nobody is. */
   exclude_unengaged_days: number | null
-  /** Contacts that it is sent to, in the latest run, without those left out. 0 until all of them are found. */
+  /** Number of contacts that it is sent to in the latest run, without those who were left out. 0 until all are found. */
   recipients_count: number
-  /** When it is sent, or was to be sent. Of one that recurs: the next run, or the one that is going on. */
+  /** When it is or was to be sent. For a recurring campaign: the next run, or the current one. */
   scheduled_at: string | null
   /** When sending began, in the latest run. */
   started_at: string | null
@@ -1930,11 +1930,11 @@ export type ListedContactImport = {
   audience_id: string | null
   /** `failed`: the file was not read to its end. */
   status: "queued" | "in_progress" | "completed" | "failed" | (string & {})
-  /** Of the records that are merged so far. */
+  /** Counts of the records that have been processed so far. */
   counts: ContactCounts
-  /** Records of the file. Null until they are counted. */
+  /** Number of records in the file; null until they are counted. */
   records: number | null
-  /** Columns of the file that mean nothing. */
+  /** Columns of the file that are not imported. */
   ignored_columns: string[]
   /** Why the file was not read to its end. */
   error: string | null
@@ -1952,11 +1952,11 @@ export type ListedDomain = {
   name: string
   /** Mail can be sent from it if it is `verified`, `partially_verified` or `partially_failed`. */
   status: DomainStatus
-  /** As given; without effect. */
+  /** Stored as given, without effect. */
   region: string
   /** Use of the domain. */
   capabilities: Capabilities
-  /** True if opens of its emails are counted. With either of the two it has the Tracking record. */
+  /** True if opens of its emails are counted. If opens or clicks are counted, the domain needs the Tracking record. */
   open_tracking: boolean
   /** The same, for clicks on links. */
   click_tracking: boolean
@@ -2018,7 +2018,7 @@ export type ListedEmail = {
   automation_id: string | null
   /** Id of the contact that its campaign or automation sent it to, which may be deleted by now. */
   contact_id: string | null
-  /** When it is, or was, to be sent; null: at once. */
+  /** When it is or was to be sent; null: immediately. */
   scheduled_at: string | null
   /** When a server accepted it for the first recipient. */
   sent_at: string | null
@@ -2125,7 +2125,7 @@ export type ListedSegment = {
   audience_id: string
   /** Name. */
   name: string
-  /** Conditions, all of which a contact meets that is in it. */
+  /** Conditions that a contact must all meet. */
   filter: SegmentFilter
   /** More conditions, as they were given. */
   rules: Record<string, unknown> | null
@@ -2181,7 +2181,7 @@ export type Log = {
 export type MarkedReceivedEmail = {
   object: "received_email"
   id: string
-  /** It is read now. */
+  /** Always true. */
   read: true
   /** When it was first marked as read. */
   read_at: string
@@ -2251,7 +2251,7 @@ export type NewAudienceContact = {
   last_name?: string | null
   /** `true`: the contact gets no campaigns. Only an explicit `false` undoes an opt-out. */
   unsubscribed?: boolean | null
-  /** `true`: opens and clicks of mail to it are not tracked, whatever the email or its domain says. */
+  /** `true`: opens and clicks of mail to it are never tracked, even if the email or its domain enables tracking. */
   do_not_track?: boolean | null
   /** IANA time zone such as `Europe/Berlin`, for campaigns in local time. Null clears it. */
   timezone?: string | null
@@ -2273,7 +2273,7 @@ export type NewAudienceContact = {
 export type NewAudienceImport = {
   /** The text of the file. Longer files come in a form. */
   csv: string
-  /** Names of columns that are not named as the members. The others are still found by their names. */
+  /** Columns whose names differ from those of the fields. The others are still found by their names. */
   column_map?: {
     /** Column of the address. */
     email?: string
@@ -2293,7 +2293,7 @@ export type NewAudienceImport = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if columns that nothing else is made of become properties, strings. Default: `false`. */
+  /** True if unknown columns become properties of the type string. Default: `false`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -2321,15 +2321,15 @@ export type NewAudienceImport = {
 export type NewAutomation = {
   /** Name for people, of 1 to 255 characters. */
   name: string
-  /** `enabled`: contacts enter from now on. `disabled`: none does, and those inside go on. Default: `disabled`. */
+  /** `enabled`: contacts enter from now on. `disabled`: no contacts enter, and runs that have started continue. Default: `disabled`. */
   status?: "enabled" | "disabled" | null
   /** `always`: each event starts a run. `while_not_running`: not while the contact has one. `once`: one run per contact, ever. Default: `always`. */
   reentry?: "always" | "while_not_running" | "once" | null
-  /** `transactional`: its emails go to contacts that have unsubscribed too, never to suppressed ones. Default: `marketing`. */
+  /** `transactional`: its emails also go to contacts that have unsubscribed, but never to suppressed addresses. Default: `marketing`. */
   purpose?: "marketing" | "transactional" | null
   /** Name or id of the domain whose contacts enter. Default: that of the API key, or the only one of the account. */
   domain?: string | null
-  /** Name of the event that contacts enter by, in place of a step of type `trigger`. */
+  /** Name of the event that makes contacts enter, in place of a step of type `trigger`. */
   trigger?: string | null
   /** Up to 150 steps. */
   steps?: (TriggerStep | SendEmailStep | DelayStep | WaitForEventStep | ConditionStep | ContactUpdateStep | ContactDeleteStep | AddToSegmentStep | RemoveFromSegmentStep)[] | null
@@ -2338,7 +2338,7 @@ export type NewAutomation = {
 }
 
 export type NewAutomationConnection = {
-  /** Key of the step that it begins at. */
+  /** Key of the step at which it begins. */
   from: string
   /** Key of the step that it leads to. */
   to: string
@@ -2362,7 +2362,7 @@ export type NewAutomationStep = {
   type: "trigger" | "send_email" | "delay" | "wait_for_event" | "condition" | "contact_update" | "contact_delete" | "add_to_segment" | "remove_from_segment" | "wait" | "branch" | "update_contact"
   /** What the step does, by its type. */
   config?: Record<string, unknown> | null
-  /** Key or id of the step that it follows. Default: the last one on the way of `default` connections. */
+  /** Key or id of the step that it follows. Default: the last step along the `default` connections. */
   after?: string | null
   /** Type of the connection from that step. Default: `default`. */
   connection_type?: "default" | "condition_met" | "condition_not_met" | "event_received" | "timeout" | null
@@ -2393,21 +2393,21 @@ export type NewCampaign = {
   text?: string | null
   /** Id or alias of a template, published when the campaign is sent. Excludes `html` and `text`. */
   template_id?: string | null
-  /** Whether opens are tracked. Default: as its domain says. */
+  /** True if opens are tracked. Default: the setting of its domain. */
   track_opens?: boolean | null
-  /** Whether clicks are tracked. Default: as its domain says. */
+  /** True if clicks are tracked. Default: the setting of its domain. */
   track_clicks?: boolean | null
   /** Tries 2 to 5 variants on some of the recipients; the rest gets the best. Null: no test. */
   ab_test?: {
     /** `false`: no test. Default: `true`. */
     enabled?: boolean | null
-    /** Share of the recipients that the variants are tried on. Default: 20. With 100 there is no winner. */
+    /** Percentage of the recipients that get the test. Default: 20. With 100 there is no winner. */
     test_percentage?: number | null
     /** The rate by which the winner is chosen. Default: `open_rate`. */
     winner_metric?: "open_rate" | "click_rate" | null
     /** Hours from the last email of the test until the winner is chosen. Default: 4. */
     wait_hours?: number | null
-    /** 2 to 5 variants, each with what it has of its own. */
+    /** 2 to 5 variants, each with the fields in which it differs. */
     variants?: {
       /** Name of the variant. Default: A, B, C and so on. */
       key?: string | null
@@ -2431,9 +2431,9 @@ export type NewCampaign = {
   timezone?: string | null
   /** `true`: each recipient gets it at the time of day of `scheduled_at`, in the time zone of the contact. */
   send_in_local_time?: boolean | null
-  /** Leaves out contacts who were sent a campaign within so many hours, up to 8,760. Null: nobody. */
+  /** Leaves out contacts who were sent a campaign within this many hours, up to 8,760. Null: nobody is left out. */
   skip_if_mailed_within_hours?: number | null
-  /** Leaves out contacts who have been sent campaigns for so many days, up to 730, and opened none in this time. */
+  /** Leaves out contacts who have been sent campaigns for this many days, up to 730, and opened none in that time. */
   exclude_unengaged_days?: number | null
   /** A question to its recipients, in place of `{{poll}}` or at the end. `{{poll_url:<key>}}` is the link of an option. Default: a poll whose options are the keys of such placeholders, if there are any. */
   poll?: {
@@ -2447,7 +2447,7 @@ export type NewCampaign = {
       label: string
     })[]
   } | null
-  /** `true` sends it at once, or at `scheduled_at`. Default: it stays a draft. */
+  /** `true` sends it immediately, or at `scheduled_at`. Default: it stays a draft. */
   send?: boolean | null
   /** When to send it: an ISO 8601 timestamp, or a phrase such as `in 2 hours` or `tomorrow at 9am` (UTC), at most 30 days ahead. Only with `send`. */
   scheduled_at?: string | Date | null
@@ -2464,7 +2464,7 @@ export type NewContact = {
   last_name?: string | null
   /** `true`: the contact gets no campaigns. Only an explicit `false` undoes an opt-out. */
   unsubscribed?: boolean | null
-  /** `true`: opens and clicks of mail to it are not tracked, whatever the email or its domain says. */
+  /** `true`: opens and clicks of mail to it are never tracked, even if the email or its domain enables tracking. */
   do_not_track?: boolean | null
   /** IANA time zone such as `Europe/Berlin`, for campaigns in local time. Null clears it. */
   timezone?: string | null
@@ -2490,7 +2490,7 @@ export type NewContact = {
 export type NewContactImport = {
   /** The text of the file. Longer files come in a form. */
   csv: string
-  /** Names of columns that are not named as the members. The others are still found by their names. */
+  /** Columns whose names differ from those of the fields. The others are still found by their names. */
   column_map?: {
     /** Column of the address. */
     email?: string
@@ -2510,7 +2510,7 @@ export type NewContactImport = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if columns that nothing else is made of become properties, strings. Default: `false`. */
+  /** True if unknown columns become properties of the type string. Default: `false`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -2562,7 +2562,7 @@ export type NewDomain = {
     /** Receive mail at it. Default of a new domain: `disabled`. */
     receiving?: "enabled" | "disabled"
   }
-  /** Count opens of its emails, unless an email says otherwise. Default of a new domain: `false`. */
+  /** Count opens of its emails, unless an email has its own setting. Default of a new domain: `false`. */
   open_tracking?: boolean
   /** The same, for clicks on links. */
   click_tracking?: boolean
@@ -2579,7 +2579,7 @@ export type NewDomainClaim = {
   region?: "us-east-1" | "eu-west-1" | "sa-east-1" | "ap-northeast-1"
   /** Subdomain of the return path. Default of a new domain: `send`. */
   custom_return_path?: string
-  /** Count opens of its emails, unless an email says otherwise. Default of a new domain: `false`. */
+  /** Count opens of its emails, unless an email has its own setting. Default of a new domain: `false`. */
   open_tracking?: boolean
   /** The same, for clicks on links. */
   click_tracking?: boolean
@@ -2619,7 +2619,7 @@ export type NewEmail = {
   scheduled_at?: string | Date | null
   /** Id or alias of a published template. Excludes `html` and `text`. */
   template_id?: string | null
-  /** Id of a topic. Recipients who are not subscribed to it are dropped, and each other one gets headers to unsubscribe by. */
+  /** Id of a topic. Recipients who are not subscribed to it are dropped; the others get unsubscribe headers. */
   topic_id?: string | null
   /** Counts opens. Default: `open_tracking` of the domain. Needs `html`. */
   track_opens?: boolean | null
@@ -2717,7 +2717,7 @@ export type NewForward = {
 export type NewPropertyFilter = {
   /** Key of a contact property. */
   key: string
-  /** `exists` finds own values; the others find fallback values too. `contains` is for strings. */
+  /** `exists` looks only at own values, the others also at fallback values. `contains` is for strings. */
   operator: "eq" | "contains" | "exists"
   /** Value to compare with. `exists` takes none. */
   value?: string | number
@@ -2773,7 +2773,7 @@ export type NewSegment = {
 export type NewSegmentFilter = {
   /** Default: `all`. `members_only`: only contacts that were added by hand. */
   status?: "all" | "subscribed" | "unsubscribed" | "members_only"
-  /** Part of the address, in any case. Null: any address. */
+  /** Part of the address, ignoring case. Null: any address. */
   email_contains?: string | null
   /** Conditions on properties, all of which must be met. */
   property_filters?: NewPropertyFilter[]
@@ -2866,7 +2866,7 @@ export type Poll = {
   created_at: string
   /** Subject of the email or campaign. */
   subject: string
-  /** Recipients whose mail servers took the email. */
+  /** Recipients whose mail servers accepted the email. */
   sent_count: number
   /** The options with their figures, in order. */
   answers: PollAnswer[]
@@ -2906,7 +2906,7 @@ export type PollResponse = {
   contact_id: string | null
   /** Key of the option. */
   answer: string
-  /** When this answer was given. */
+  /** When the recipient gave this answer. */
   answered_at: string
 }
 
@@ -2951,7 +2951,7 @@ export type QuotaUse = {
 }
 
 export type ReadMark = {
-  /** Nothing makes an email unread again. */
+  /** Only true: an email cannot be marked as unread. */
   read?: true
 }
 
@@ -3040,7 +3040,7 @@ export type ReceivedEmail = {
 export type RecipientLink = {
   /** The URL. */
   url: string
-  /** Clicks by persons. */
+  /** Clicks by people. */
   clicks: number
 }
 
@@ -3050,9 +3050,9 @@ export type RecipientsPreview = {
   campaign_id: string
   /** Contacts in its audience and its segment. */
   contacts: number
-  /** Those of them who would get it. */
+  /** Contacts of these who would get it. */
   recipients: number
-  /** Those who would not, by the first reason that applies. */
+  /** Contacts who would not get it, by the first reason that applies. */
   left_out: {
     /** They have unsubscribed from everything. */
     unsubscribed: number
@@ -3159,18 +3159,18 @@ export type SavedContacts = {
   total: number
   /** New contacts. */
   created: number
-  /** Contacts that existed already, with those that nothing was changed of. */
+  /** Contacts that already existed, including those that were not changed. */
   updated: number
-  /** Those left out for another of the same address, or by `on_conflict`. */
+  /** Records that were left out, because the address occurs twice or by `on_conflict`. */
   skipped: number
-  /** Those that are wrong. */
+  /** Invalid records. */
   failed: number
-  /** The contacts in the order of the request, each address once. */
+  /** The contacts in the order of the request. Each address occurs once. */
   data: {
     id: string
     /** The address, in lower case. */
     email: string
-    /** Fields that were not applied: `unsubscribed: false` of a contact that has unsubscribed. */
+    /** Fields that were not applied: `unsubscribed`, if it is false and the contact has unsubscribed. */
     skipped?: "unsubscribed"[]
   }[]
   /** The contacts that were left out. */
@@ -3191,7 +3191,7 @@ export type Segment = {
   audience_id: string
   /** Name. */
   name: string
-  /** Conditions, all of which a contact meets that is in it. */
+  /** Conditions that a contact must all meet. */
   filter: SegmentFilter
   /** More conditions, as they were given. */
   rules: Record<string, unknown> | null
@@ -3215,7 +3215,7 @@ export type SegmentChange = {
 export type SegmentFilter = {
   /** `members_only`: only contacts that were added by hand. */
   status: "all" | "subscribed" | "unsubscribed" | "members_only" | (string & {})
-  /** Part of the address, in any case. */
+  /** Part of the address, ignoring case. */
   email_contains: string | null
   /** Conditions on properties, all of which must be met. */
   property_filters: PropertyFilter[]
@@ -3283,9 +3283,9 @@ export type SentCampaign = {
   id: string
   /** Its new status. */
   status: "queued" | "testing" | "scheduled" | (string & {})
-  /** When it is sent; null: now. */
+  /** When it is sent; null: immediately. */
   scheduled_at: string | null
-  /** What recipients or their mail servers may object to, in words. It is sent all the same. */
+  /** Problems that recipients or their mail servers may object to, in words. They do not prevent the campaign from being sent. */
   warnings: string[]
 }
 
@@ -3302,7 +3302,7 @@ export type SentEvent = {
   name: string
   /** Id of the contact. */
   contact_id: string
-  /** Number of automations that the contact has entered by it. */
+  /** Number of automations that the contact has entered because of it. */
   enrolled: number
 }
 
@@ -3452,9 +3452,9 @@ export type Topic = {
   id: string
   /** Name of the topic. */
   name: string
-  /** What its mail is about. */
+  /** What mail with this topic is about. */
   description: string | null
-  /** What holds for contacts that have not chosen. */
+  /** Subscription of contacts that have not chosen. */
   default_subscription: "opt_in" | "opt_out" | (string & {})
   /** `public`: contacts see it on their preference page. */
   visibility: "public" | "private" | (string & {})
@@ -3498,7 +3498,7 @@ export type TriggerStep = {
 }
 
 export type TriggerStepConfig = {
-  /** Name of the event that contacts enter by. */
+  /** Name of the event that makes contacts enter. */
   event_name: string
 }
 
@@ -3539,7 +3539,7 @@ export type Usage = {
     used: number
     /** How much may be used; null: no limit. */
     limit: number | null
-    /** When all of what is used now is available again. */
+    /** When everything that is used now is available again. */
     resets_at: string
   }
   /** Domains of the account. */
@@ -3556,7 +3556,7 @@ export type Usage = {
 export type VerifyingDomain = {
   object: "domain"
   id: string
-  /** Its status while it is checked. */
+  /** Its status during the check. */
   status: DomainStatus
 }
 
@@ -3585,7 +3585,7 @@ export type Webhook = {
   endpoint: string
   /** Events that it has subscribed to; `*`: all. */
   events: string[]
-  /** A disabled webhook is sent nothing. */
+  /** A disabled webhook gets no events. */
   status: "enabled" | "disabled" | (string & {})
   /** Failed attempts in a row; 50 disable it. */
   failure_count: number
@@ -3644,7 +3644,7 @@ export type WebhookReplay = {
   from: string
   /** End of the time range, exclusive. Default: now. */
   to?: string
-  /** Send the events again that failed, or that succeeded. Default: `failed`. */
+  /** Send failed or successful events again. Default: `failed`. */
   status?: "failed" | "success"
   /** Only events of this type. */
   type?: "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "poll.answered"
@@ -3653,7 +3653,7 @@ export type WebhookReplay = {
 export type WebhookSecret = {
   object: "webhook"
   id: string
-  /** Shown only in this answer. */
+  /** Returned only in this response. */
   signing_secret: string
 }
 
@@ -3675,7 +3675,7 @@ export type WebhookWithSecret = {
   endpoint: string
   /** Events that it has subscribed to; `*`: all. */
   events: string[]
-  /** A disabled webhook is sent nothing. */
+  /** A disabled webhook gets no events. */
   status: "enabled" | "disabled" | (string & {})
   /** Failed attempts in a row; 50 disable it. */
   failure_count: number
@@ -3687,7 +3687,7 @@ export type WebhookWithSecret = {
   disabled_reason: string | null
   created_at: string
   updated_at: string
-  /** Shown only in this answer. */
+  /** Returned only in this response. */
   signing_secret: string
 }
 
@@ -3700,9 +3700,9 @@ export type WindowOfUsage = {
   sent: number
   /** Recipients of received emails. */
   received: number
-  /** When the first of what is used is available again; null: nothing is used. */
+  /** When the first part of the used quota becomes available again; null: nothing is used. */
   next_increase_at: string | null
-  /** When all of what is used now is available again. */
+  /** When everything that is used now is available again. */
   resets_at: string
 }
 
@@ -3715,7 +3715,7 @@ export type ListEmailsQuery = {
   before?: string
   /** Only emails of this campaign. */
   campaign_id?: string
-  /** `sent`, `failed` and so on are groups of statuses. `transactional`: email of no campaign and no automation. */
+  /** `sent`, `failed` and so on are groups of statuses. `transactional`: email that no campaign or automation sent. */
   folder?: "all" | "transactional" | "sent" | "scheduled" | "outbox" | "failed" | "canceled" | "campaigns" | "automations"
   /** One or several of `scheduled`, `queued`, `sent`, `delivered`, `delivery_delayed`, `bounced`, `complained`, `failed`, `canceled`, `suppressed`, `opened`, `clicked`, separated by commas. */
   status?: string | string[]
@@ -3744,9 +3744,9 @@ export type ListEmailsQuery = {
 }
 
 export type GetEmailMetricsQuery = {
-  /** Beginning of the range: an ISO 8601 date, which is its midnight in `timezone`, or a timestamp with an offset. Default: 6 days before the end. */
+  /** Beginning of the range: an ISO 8601 date, which stands for midnight in `timezone`, or a timestamp with an offset. Default: 6 days before the end. */
   start_date?: string | Date
-  /** End of the range: an ISO 8601 date, which is its midnight in `timezone`, or a timestamp with an offset. Default: now. */
+  /** End of the range: an ISO 8601 date, which stands for midnight in `timezone`, or a timestamp with an offset. Default: now. */
   end_date?: string | Date
   /** Timezone of dates and periods: an IANA name such as `Europe/Berlin`. Default: `UTC`. */
   timezone?: string
@@ -3754,13 +3754,13 @@ export type GetEmailMetricsQuery = {
   granularity?: "hourly" | "daily" | "weekly" | "monthly"
   /** One or several of `received`, `delivered`, `complained`, `suppressed`, `bounced`, `bounced_transient`, `bounced_permanent`, `bounced_undetermined`, `opened`, `clicked`, `unsubscribed`, `delivery_delayed`, `failed`, `sent`, `unique_opened`, `unique_clicked`, `delivery_rate`, `open_rate`, `click_rate`, `bounce_rate`, `complaint_rate`, `unsubscribe_rate`, separated by commas. Default: all. */
   metrics?: string | string[]
-  /** One or several of `period`, `domain`, `email`, `broadcast`, separated by commas: what `data` is broken down by. `email` needs `email_id`. */
+  /** One or several of `period`, `domain`, `email`, `broadcast`, separated by commas, by which `data` is broken down. `email` needs `email_id`. */
   dimensions?: string | string[]
-  /** Only of these domains: up to 100 ids, separated by commas. */
+  /** Only these domains: up to 100 ids, separated by commas. */
   domain_id?: string | string[]
-  /** Only of these emails: up to 100 ids, separated by commas. */
+  /** Only these emails: up to 100 ids, separated by commas. */
   email_id?: string | string[]
-  /** Only of these campaigns: up to 100 ids, separated by commas. */
+  /** Only these campaigns: up to 100 ids, separated by commas. */
   broadcast_id?: string | string[]
 }
 
@@ -3785,7 +3785,7 @@ export type ListReceivedEmailsQuery = {
   q?: string
   /** Only emails that are, or are not, marked as read. */
   read?: "true" | "false"
-  /** Only replies of this category; `none`: all others. */
+  /** Only replies of this category. `none`: only email without a category. */
   category?: "interested" | "neutral" | "not_interested" | "none"
 }
 
@@ -3808,7 +3808,7 @@ export type ListDomainsQuery = {
 }
 
 export type DeleteDomainQuery = {
-  /** Deletes the contacts and the campaigns of the domain with it. Without it, a domain that has some is not deleted. */
+  /** `true` also deletes the contacts and the campaigns of the domain. Without it, a domain that has some is not deleted. */
   with_contacts?: boolean
 }
 
@@ -3843,12 +3843,12 @@ export type GetContactQuery = {
 export type DeleteContactQuery = {
   /** Name or id of the domain, if the path has an address. Default: that of the API key. */
   domain?: string
-  /** `true` erases the person: also the contents of email to this address alone, received email from it, and its suppression. */
+  /** `true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression. */
   erase?: boolean
 }
 
 export type ExportContactsQuery = {
-  /** Name or id of the domain. Default: that of the API key. */
+  /** Name or id of the domain. Default: the default domain of the API key. */
   domain?: string
 }
 
@@ -3859,7 +3859,7 @@ export type ListContactImportsQuery = {
   after?: string
   /** Id of an item. The page ends before it. */
   before?: string
-  /** Imports of this status only. */
+  /** Only imports with this status. */
   status?: "queued" | "in_progress" | "completed" | "failed"
 }
 
@@ -3947,7 +3947,7 @@ export type ListSegmentsQuery = {
   after?: string
   /** Id of an item. The page ends before it. */
   before?: string
-  /** Name or id of a domain: only its segments. */
+  /** Only segments of this domain, by its name or id. */
   domain?: string
 }
 
@@ -3982,12 +3982,12 @@ export type ListCampaignsQuery = {
   status?: "draft" | "scheduled" | "queued" | "testing" | "paused" | "sent" | "canceled" | "failed"
   /** Text in the name or the subject, ignoring case. */
   q?: string
-  /** Name or id of a domain: only its campaigns. */
+  /** Only campaigns of this domain, by its name or id. */
   domain?: string
 }
 
 export type GetCampaignStatsQuery = {
-  /** Number of a run of a campaign that recurs. Default: the newest. */
+  /** Number of a run of a recurring campaign. Default: the newest run. */
   run?: number
 }
 
@@ -4001,7 +4001,7 @@ export type ListCampaignRunsQuery = {
 }
 
 export type GetCampaignEngagementQuery = {
-  /** Number of a run of a campaign that recurs. Default: the newest. */
+  /** Number of a run of a recurring campaign. Default: the newest run. */
   run?: number
 }
 
@@ -4012,7 +4012,7 @@ export type ListCampaignLinksQuery = {
   after?: string
   /** Id of an item. The page ends before it. */
   before?: string
-  /** Number of a run of a campaign that recurs. Default: the newest. */
+  /** Number of a run of a recurring campaign. Default: the newest run. */
   run?: number
 }
 
@@ -4023,13 +4023,13 @@ export type ListCampaignRecipientsQuery = {
   after?: string
   /** Id of an item. The page ends before it. */
   before?: string
-  /** Number of a run of a campaign that recurs. Default: the newest. */
+  /** Number of a run of a recurring campaign. Default: the newest run. */
   run?: number
   /** Only recipients in this state. */
   state?: "pending" | "mailed" | "excluded" | "canceled"
   /** Only recipients to whom this happened. */
   type?: "sent" | "delivered" | "opened" | "clicked" | "bounced" | "complained" | "unsubscribed" | "suppressed"
-  /** Only recipients with such a bounce. */
+  /** Only recipients with this type of bounce. */
   bounce_type?: "permanent" | "transient" | "undetermined"
   /** Only the recipient with this address. */
   email?: string
@@ -4042,11 +4042,11 @@ export type ListPollsQuery = {
   after?: string
   /** Id of an item. The page ends before it. */
   before?: string
-  /** Id of a campaign: only its poll. */
+  /** Only the poll of this campaign, by its id. */
   campaign_id?: string
-  /** Id of an automation: only the polls of its steps. */
+  /** Only polls of the steps of this automation, by its id. */
   automation_id?: string
-  /** Name or id of a domain: only polls of mail from it. */
+  /** Only polls in mail from this domain, by its name or id. */
   domain?: string
 }
 
@@ -4068,7 +4068,7 @@ export type ListAutomationsQuery = {
   before?: string
   /** Only automations with this status. */
   status?: "enabled" | "disabled"
-  /** Name or id of a domain: only its automations. */
+  /** Only automations of this domain, by its name or id. */
   domain?: string
 }
 
@@ -4079,8 +4079,8 @@ export type ListAutomationRunsQuery = {
   after?: string
   /** Id of an item. The page ends before it. */
   before?: string
-  /** Only runs with these statuses, with commas between. */
-  status?: string
+  /** Only runs with these statuses, separated by commas. */
+  status?: string | string[]
 }
 
 export type ListSuppressionsQuery = {

@@ -32,7 +32,7 @@ function commandOf(method: Method, schemas: Record<string, Schema>): object {
   }
 }
 
-/** Members of a body; none if it is a list, or one of several. */
+/** Returns the members of a body; none if it is a list, or one of several schemas. */
 function fieldsOf(type: string, schemas: Record<string, Schema>): Option[] {
   const { properties = {}, required = [] } = schemas[type] ?? {}
   return Object.entries(properties)
@@ -57,7 +57,7 @@ function optionOf(name: string, schema: Schema, isRequired: boolean): Option {
   }
 }
 
-/** `list`: of texts, given one by one. `json`: all that a text, a number or a boolean cannot say. */
+/** `list`: texts, given one by one. `json`: everything that a text, a number or a boolean cannot express. */
 function typeOf(schema: Schema): string {
   if (schema.format === 'binary') return 'file'
   const choices = schema.anyOf ?? [schema]

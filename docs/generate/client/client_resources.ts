@@ -8,7 +8,7 @@ export function clientResources(): string {
   const methods = readMethods()
   const resources = Map.groupBy(methods, ({ resource }) => resource)
   const names = [...resources.keys()]
-  // A class comes after those of the resources within it.
+  // The classes of nested resources come first.
   const classes = [...resources]
     .sort(([one], [other]) => depthOf(other) - depthOf(one))
     .map(([name, methods]) => classText(name, methods, names))
@@ -25,13 +25,13 @@ function depthOf(resource: string): number {
   return resource.split('.').length
 }
 
-/** `contacts.imports`: `ContactImports` */
+/** Returns the name of a class: `ContactImports` for `contacts.imports`. */
 function classOf(resource: string): string {
   const words = resource.split('.').map(word => word.replace(/^./, letter => letter.toUpperCase()))
   return [...words.slice(0, -1).map(word => word.replace(/s$/, '')), words.at(-1)].join('')
 }
 
-/** The resources as members of an object, for a class of a resource or of all. */
+/** Returns the resources as members of a class, for one resource or for all. */
 function membersText(names: string[], caller: string): string[] {
   return names.map(name => `  readonly ${name.split('.').at(-1)} = new ${classOf(name)}(${caller})`)
 }

@@ -4,7 +4,7 @@ import { GENERATED_CODE } from './generated_code.ts'
 import { type Method, readMethods } from './read_methods.ts'
 import { commentText, type Side, typeText } from './type_text.ts'
 
-/** Makes the types of all that the API takes and returns. */
+/** Makes the types of everything that the API takes and returns. */
 export function clientTypes(): string {
   const { schemas } = openDocument().components
   const methods = readMethods()
@@ -27,7 +27,7 @@ export function clientTypes(): string {
   return `${[GENERATED_CODE, errors, ...records, ...methods.flatMap(queryType)].join('\n\n')}\n`
 }
 
-/** Name of the type of a method's query parameters; null: it has none. */
+/** Returns the name of the type of a method's query parameters, or null if it has none. */
 export function queryTypeOf({ query, operation_id }: Method): string | null {
   return query.length > 0 ? `${operation_id.replace(/^./, letter => letter.toUpperCase())}Query` : null
 }
@@ -45,7 +45,7 @@ function queryType(method: Method): string[] {
   return [[`export type ${name} = {`, ...lines, '}'].join('\n')]
 }
 
-/** Names of schemas, and of all that they refer to. */
+/** Returns the names of schemas and of everything that they refer to. */
 function reachableFrom(names: string[], schemas: Record<string, Schema>): Set<string> {
   const reached = new Set<string>()
   const visit = (name: string) => {

@@ -1,2 +1,2 @@
-/** Names the script, for those who open a file to edit it. */
+/** First line of generated files: names the script for people who open the file to edit it. */
 export const GENERATED_CODE = '// Written by `npm run docs` from the OpenAPI document: edit the sources, not this file.'

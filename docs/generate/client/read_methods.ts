@@ -2,7 +2,7 @@ import { type Content, type Operation, openDocument, type Parameter } from '../a
 import { nameOf, type Schema } from '../api_schemas.ts'
 import groups from './methods.json' with { type: 'json' }
 
-/** A method of the client, with all that its code and its documentation say. */
+/** A method of the client, with everything that its code and its documentation need. */
 export type Method = {
   /** `contacts.imports` */
   resource: string
@@ -18,7 +18,7 @@ export type Method = {
   query: Parameter[]
   /** Type of the body; null: it takes none. */
   body: { type: string; form: string | null; is_required: boolean } | null
-  /** It takes an idempotency key. */
+  /** True if it takes an idempotency key. */
   is_keyed: boolean
   has_batch_validation: boolean
   answer: Answer
@@ -29,13 +29,13 @@ export type Answer = { kind: 'record' | 'page'; type: string } | { kind: 'file' 
 
 type Found = { resource: string; name: string; path: string; http_method: string; one: Operation }
 
-/** Reads the methods of the client off the OpenAPI document, by the names in methods.json. */
+/** Reads the methods of the client from the OpenAPI document, with the names in methods.json. */
 export function readMethods(): Method[] {
   const document = openDocument()
   const operations = new Map<string, { path: string; http_method: string; one: Operation }>()
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [http_method, one] of Object.entries(methods)) {
-      // No API key may call what is for the dashboard.
+      // API keys cannot call operations of the dashboard.
       if (one['x-alias-of'] || one['x-access'] === 'dashboard') continue
       operations.set(one.operationId, { path, http_method: http_method.toUpperCase(), one })
     }
@@ -82,7 +82,7 @@ function typeIn(content: Content, media_type: string): string {
   return nameOf(content[media_type]?.schema.$ref as string)
 }
 
-/** A list by pages may come as a file too, by the query parameter `format`; the client reads the pages. */
+/** A list in pages may also be available as a file, with the query parameter `format`; the client reads the pages. */
 function answerOf({ responses, parameters }: Operation, schemas: Record<string, Schema>): Answer {
   const found = Object.entries(responses).find(([status]) => status.startsWith('2'))
   const json = found?.[1].content?.['application/json']

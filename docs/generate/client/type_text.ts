@@ -1,9 +1,9 @@
 import { nameOf, type Schema } from '../api_schemas.ts'
 
-/** Schemas that requests give, which take more than they show, or those of responses, to which later versions add values. */
+/** Direction of a schema: requests accept more than responses show, and later versions add values to responses. */
 export type Side = 'request' | 'response'
 
-/** Writes a schema as a type of TypeScript. */
+/** Writes a schema as a TypeScript type. */
 export function typeText(schema: Schema, side: Side, indent = ''): string {
   if (schema.$ref) return nameOf(schema.$ref)
   const choices = schema.anyOf ?? schema.oneOf
@@ -45,7 +45,7 @@ function objectText(schema: Schema, side: Side, indent: string): string {
     return `Record<string, ${additionalProperties ? typeText(additionalProperties, side, indent) : 'unknown'}>`
   const inner = `${indent}  `
   const lines = Object.entries(properties)
-    // A member that may not be given.
+    // A member that must not be given.
     .filter(([, member]) => !member.not)
     .flatMap(([name, member]) => [
       ...commentText(describedBy(member), inner),

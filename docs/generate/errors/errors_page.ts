@@ -4,14 +4,14 @@ import { GENERATED } from '../markdown.ts'
 import { CLIENT_ERRORS, REMEDIES } from './remedies.ts'
 
 const INTRODUCTION = `
-Each error by its name, and what to do about it. Errors of the API are \`{ statusCode, name, message }\`: branch on \`name\`, since \`message\`
-is for people and may change. [API](api.md#errors) says which routes respond with which.
+All errors by name, and what to do about each. Errors of the API are \`{ statusCode, name, message }\`: branch on \`name\`, since \`message\`
+is for people and may change. [API](api.md#errors) says which routes respond with which errors.
 `.trim()
 
 const OWN = `
 ## Errors of the client
 
-The [client library and the command line](../client/README.md) have these as well.
+The [client library and the command line](../client/README.md) also have these errors.
 `.trim()
 
 /** Makes docs/errors.md. */

@@ -3,10 +3,10 @@ import { clientText } from './client_text.ts'
 import { commandText } from './command_text.ts'
 import { curlText } from './curl_text.ts'
 
-/** Where a server puts its own address. */
+/** Placeholder that a server replaces with its own address. */
 const BASE_URL = 'http://localhost:3000'
 
-/** Makes docs/generated/api_calls.json: each operation by its heading in docs/api.md, with its calls. */
+/** Makes docs/generated/api_calls.json: the example calls of each operation, by its heading in docs/api.md. */
 export function apiCalls(): string {
   const calls = readMethods().map(method => [
     method.summary,

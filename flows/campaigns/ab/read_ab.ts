@@ -36,7 +36,7 @@ export const CampaignAb = z
       '`pending`: not sent yet. `testing`: there is no winner yet. `ended`: all recipients were in the test, so there is none.',
     ),
     winner_metric: WinnerMetric.describe('The rate by which the winner is chosen.'),
-    test_percentage: z.int().describe('Share of the recipients that the variants are tried on.'),
+    test_percentage: z.int().describe('Percentage of the recipients that get the test.'),
     wait_hours: z.int().describe('Hours from the last email of the test until the winner is chosen.'),
     decide_at: z.date().nullable().describe('When the winner is chosen; null: the test is still being sent.'),
     winner: z.string().nullable().describe('Key of the winner.'),
@@ -44,7 +44,9 @@ export const CampaignAb = z
     decided_by: z.enum(['automatic', 'manual']).nullable().describe('`manual`: by a request.'),
     confidence: z
       .number()
-      .describe('0 to 1: how surely the variant ahead, or the winner when it was chosen, is better than the next.'),
+      .describe(
+        'Confidence, from 0 to 1, that the leading variant (or the winner, when it was chosen) is better than the next one.',
+      ),
     significant: z.boolean().describe('True if `confidence` is at least 0.95. Otherwise the winner is a guess.'),
     variants: z.array(Variant).describe('The variants in their order.'),
   })

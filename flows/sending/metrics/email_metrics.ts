@@ -8,14 +8,14 @@ const rate = (text: string) => z.number().optional().describe(`${text}: a fracti
 const metrics = {
   received: count('Recipients of received emails.'),
   delivered: count('Recipients whose mail server accepted the email, and sent no bounce after that.'),
-  complained: count('Recipients who reported it as spam; they are delivered too.'),
+  complained: count('Recipients who reported it as spam. They also count as delivered.'),
   suppressed: count('Recipients of stored emails who were left out: unsubscribed, suppressed or reserved.'),
   bounced: count('Recipients whose address does not exist, or refuses mail.'),
   bounced_transient: count('Bounces of the type `Transient`.'),
   bounced_permanent: count('Bounces of the type `Permanent`.'),
   bounced_undetermined: count('Bounces of the type `Undetermined`.'),
-  opened: count('Opens by persons and by proxies for them.'),
-  clicked: count('Clicks by persons.'),
+  opened: count('Opens by people, and by proxies that load images for them.'),
+  clicked: count('Clicks by people.'),
   unsubscribed: count('Recipients who unsubscribed by the email.'),
   delivery_delayed: count('Recipients whose mail server asked to try again later, once or more.'),
   failed: count('Recipients to whom it could not be delivered for another reason.'),
@@ -53,11 +53,14 @@ export const EmailMetrics = z
     object: z.literal('metrics'),
     start_date: z.date().describe('Beginning of the range.'),
     end_date: z.date().describe('End of the range.'),
-    metrics: z.array(z.enum(METRICS)).describe('The metrics of this answer.'),
+    metrics: z.array(z.enum(METRICS)).describe('The metrics in this response.'),
     dimensions: z.array(z.enum(DIMENSIONS)).describe('What `data` is broken down by.'),
     granularity: z.enum(GRANULARITIES).describe('Length of a period.'),
     totals: Totals.describe('The metrics of the whole range.'),
-    data: z.array(DataRow).optional().describe('A row for each combination of the dimensions; missing without any.'),
+    data: z
+      .array(DataRow)
+      .optional()
+      .describe('A row for each combination of the dimensions; missing without dimensions.'),
   })
   .meta({ id: 'EmailMetrics' })
 export type EmailMetrics = z.infer<typeof EmailMetrics>

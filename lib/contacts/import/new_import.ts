@@ -39,12 +39,12 @@ const Encoding = z.string().refine(isEncoding, 'must be an encoding such as utf-
 
 const importFields = {
   column_map: ColumnMap.nullish().describe(
-    'Names of columns that are not named as the members. The others are still found by their names.',
+    'Columns whose names differ from those of the fields. The others are still found by their names.',
   ),
   create_properties: z
     .boolean()
     .default(false)
-    .describe('True if columns that nothing else is made of become properties, strings.'),
+    .describe('True if unknown columns become properties of the type string.'),
   on_conflict: OnConflict.default('upsert').describe(ON_CONFLICT),
   resubscribe: z.boolean().default(false).describe(RESUBSCRIBE),
   trigger_automations: z.boolean().default(false).describe(TRIGGER_AUTOMATIONS),

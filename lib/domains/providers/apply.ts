@@ -14,7 +14,7 @@ const NamedWhy = Named.extend({ message: z.string().describe('Why it was not wri
 /** The result per record: written, skipped, or refused by the provider. */
 export const Applied = z.object({
   applied: z.array(Named).describe('Records that were written.'),
-  skipped: z.array(NamedWhy).describe('Records that exist already, or that another record is in the way of.'),
+  skipped: z.array(NamedWhy).describe('Records that already exist, or that conflict with another record.'),
   failed: z.array(NamedWhy).describe('Records that the provider refused.'),
 })
 export type Applied = z.infer<typeof Applied>

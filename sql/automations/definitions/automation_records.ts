@@ -17,7 +17,7 @@ export type AutomationStep = z.infer<typeof AutomationStep>
 
 const AutomationConnection = z
   .object({
-    from: z.string().describe('Key of the step that it begins at.'),
+    from: z.string().describe('Key of the step at which it begins.'),
     to: z.string().describe('Key of the step that it leads to.'),
     type: ConnectionType.describe('When a run goes this way.'),
   })
@@ -27,13 +27,17 @@ const listed = {
   object: z.literal('automation'),
   id: z.string(),
   name: z.string().describe('Name for people.'),
-  status: AutomationStatus.describe('`enabled`: contacts enter by its event. Runs that have begun go on in any case.'),
+  status: AutomationStatus.describe(
+    '`enabled`: its event makes contacts enter. Runs that have started continue in any case.',
+  ),
   domain_id: z.string().describe('Id of the domain whose contacts enter.'),
   domain: z.string().describe('Name of that domain.'),
-  trigger: z.string().nullable().describe('Name of the event that contacts enter by; null: it has no step yet.'),
+  trigger: z.string().nullable().describe('Name of the event that makes contacts enter; null: it has no step yet.'),
   reentry: Reentry.describe(REENTRY),
   purpose: Purpose.describe(PURPOSE),
-  version: z.int().describe('Version of its steps that contacts enter now; those inside keep to theirs.'),
+  version: z
+    .int()
+    .describe('Version of its steps for contacts that enter now. Runs that have started keep their version.'),
   limited: z.int().describe('How often a contact did not enter because of a limit or of the quota.'),
   created_at: z.date(),
   updated_at: z.date(),
@@ -45,7 +49,7 @@ export type ListedAutomation = z.infer<typeof ListedAutomation>
 
 /** Most runs counted per status. */
 export const MAX_COUNT = 10_000
-const count = z.int().describe('Up to 10,000: there may be more then.')
+const count = z.int().describe('At most 10,000, even if there are more.')
 
 export const RunCounts = z
   .object({ running: count, completed: count, failed: count, skipped: count })

@@ -13,7 +13,7 @@ const Opened = z
   .object({
     ...who,
     opened_at: z.date().describe('First open by a person, or by a proxy for one.'),
-    open_count: z.int().describe('Opens by persons and by proxies for them.'),
+    open_count: z.int().describe('Opens by people, and by proxies that load images for them.'),
   })
   .meta({ id: 'CampaignOpen' })
 
@@ -21,7 +21,7 @@ const Clicked = z
   .object({
     ...who,
     clicked_at: z.date().describe('First click by a person.'),
-    click_count: z.int().describe('Clicks by persons.'),
+    click_count: z.int().describe('Clicks by people.'),
   })
   .meta({ id: 'CampaignClick' })
 
@@ -32,7 +32,7 @@ const Replied = z
     received_email_id: z.string().describe('Id of the reply, for `GET /emails/receiving/:id`.'),
     subject: z.string().describe('Its subject.'),
     preview: z.string().describe('Its first 300 characters.'),
-    category: z.enum(CATEGORIES).nullable().describe('What it says; null while that is not known.'),
+    category: z.enum(CATEGORIES).nullable().describe('Its content; null while that is not known.'),
     received_at: z.date().describe('When it was received.'),
   })
   .meta({ id: 'CampaignReply' })

@@ -16,7 +16,7 @@ const Reason = z.enum([...LeftOut.options, 'deleted'])
 export const BounceType = z.enum(['permanent', 'transient', 'undetermined'])
 
 const ClickedLink = z
-  .object({ url: z.string().describe('The URL.'), clicks: z.int().describe('Clicks by persons.') })
+  .object({ url: z.string().describe('The URL.'), clicks: z.int().describe('Clicks by people.') })
   .meta({ id: 'RecipientLink' })
 
 /** A contact to whom a campaign is sent, or who was left out (GET /campaigns/:id/recipients). */
@@ -29,11 +29,11 @@ export const CampaignRecipient = z
     state: RecipientState.describe(
       '`pending`: its email is not stored yet. `mailed`: it is, see `status`. `excluded`: it gets none for `reason`.',
     ),
-    reason: Reason.nullable().describe('Why it gets none.'),
+    reason: Reason.nullable().describe('Why the contact gets no email.'),
     email_id: z.string().nullable().describe('Id of its email.'),
     status: z.string().nullable().describe('Status of its email.'),
-    opens: z.int().describe('Opens by persons and by proxies for them.'),
-    clicks: z.int().describe('Clicks by persons.'),
+    opens: z.int().describe('Opens by people, and by proxies that load images for them.'),
+    clicks: z.int().describe('Clicks by people.'),
     count: z
       .int()
       .nullable()
@@ -44,7 +44,7 @@ export const CampaignRecipient = z
     opened_at: z.date().nullable().describe('First open.'),
     clicked_at: z.date().nullable().describe('First click.'),
     replied_at: z.date().nullable().describe('First reply.'),
-    unsubscribed_at: z.date().nullable().describe('When it unsubscribed by the campaign.'),
+    unsubscribed_at: z.date().nullable().describe('When the contact unsubscribed with a link of the campaign.'),
   })
   .meta({ id: 'CampaignRecipient' })
 export type CampaignRecipient = z.infer<typeof CampaignRecipient>

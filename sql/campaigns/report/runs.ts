@@ -13,12 +13,12 @@ export const CampaignRun = z
     object: z.literal('campaign_run'),
     id: z.string(),
     run: z.int().describe('Its number, from 1.'),
-    status: RunStatus.describe('`queued`: it is going on. The others as those of campaigns.'),
-    scheduled_at: z.date().nullable().describe('When it was due; null: it was sent at once.'),
+    status: RunStatus.describe('`queued`: the run is being sent. The others are the same as for campaigns.'),
+    scheduled_at: z.date().nullable().describe('When it was due; null: it was sent immediately.'),
     started_at: z.date().describe('When sending began.'),
     finished_at: z.date().nullable().describe('When nothing of it was left to send.'),
     recipients_count: z.int().describe('Contacts that it is sent to, without those who were left out.'),
-    skipped: z.int().describe('Runs that were due before this one was finished, and that do not take place.'),
+    skipped: z.int().describe('Number of runs that were skipped because they were due before this one ended.'),
   })
   .meta({ id: 'CampaignRun' })
 export type CampaignRun = z.infer<typeof CampaignRun>

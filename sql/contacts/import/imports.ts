@@ -10,9 +10,9 @@ export const ImportCounts = z
   .object({
     total: z.int().describe('All together.'),
     created: z.int().describe('New contacts.'),
-    updated: z.int().describe('Contacts that existed already, with those that nothing was changed of.'),
-    skipped: z.int().describe('Those left out for another of the same address, or by `on_conflict`.'),
-    failed: z.int().describe('Those that are wrong.'),
+    updated: z.int().describe('Contacts that already existed, including those that were not changed.'),
+    skipped: z.int().describe('Records that were left out, because the address occurs twice or by `on_conflict`.'),
+    failed: z.int().describe('Invalid records.'),
   })
   .meta({ id: 'ContactCounts' })
 
@@ -27,9 +27,9 @@ export const ContactImport = z
     domain_id: z.string().describe('Id of the domain.'),
     audience_id: z.string().nullable().describe('Id of the audience that the contacts join.'),
     status: ImportStatus.describe('`failed`: the file was not read to its end.'),
-    counts: ImportCounts.describe('Of the records that are merged so far.'),
-    records: z.int().nullable().describe('Records of the file. Null until they are counted.'),
-    ignored_columns: z.array(z.string()).describe('Columns of the file that mean nothing.'),
+    counts: ImportCounts.describe('Counts of the records that have been processed so far.'),
+    records: z.int().nullable().describe('Number of records in the file; null until they are counted.'),
+    ignored_columns: z.array(z.string()).describe('Columns of the file that are not imported.'),
     error: z.string().nullable().describe('Why the file was not read to its end.'),
     errors_cut: z
       .boolean()

@@ -63,7 +63,7 @@ t.test('HELO_NAME must resolve to the address of this host, and back', async t =
   shows(t, await checkHeloName({ ...site, transports: [], addresses: [] }), [{ level: 'unknown' }])
   for (const HELO_NAME of ['vm', 'mail.local', '203.0.113.5', 'a_b.acme.com']) {
     const found = await checkHeloName({ ...site, transports: [], config: { ...site.config, HELO_NAME } })
-    shows(t, found, [{ level: 'warning', finding: `${HELO_NAME} is no name that receivers can look up.` }])
+    shows(t, found, [{ level: 'warning', finding: `${HELO_NAME} is not a name that receivers can look up.` }])
   }
 })
 
@@ -100,8 +100,8 @@ t.test('blocklists are checked for IPv4 and IPv6, and a refused query is no list
       fix: /check\.spamhaus\.org.*203\.0\.113\.5/,
     },
     { level: 'unknown', finding: /makes up answers/ },
-    { level: 'unknown', finding: /could not be asked/ },
-    { level: 'unknown', finding: /does not answer this name server/ },
+    { level: 'unknown', finding: /could not be queried/ },
+    { level: 'unknown', finding: /does not serve this name server/ },
   ])
   for (const name of Object.keys(zone)) delete zone[name]
   t.strictSame(
@@ -128,7 +128,11 @@ t.test('SERVER_DOMAIN must allow this host, and its subdomains must resolve', as
 
   zone['out.acme.com'] = { A: ['203.0.113.9'] }
   const fix = `${NAME}. IN TXT "v=spf1 ip4:203.0.113.5 include:spf.acme.com ~all"`
-  t.match((await checkServerDomain(site))[0], { level: 'problem', finding: /says softfail of 203\.0\.113\.5/, fix })
+  t.match((await checkServerDomain(site))[0], {
+    level: 'problem',
+    finding: /has the result softfail for 203\.0\.113\.5/,
+    fix,
+  })
   zone[NAME] = 'missing'
   zone[`feedback.${NAME}`] = 'missing'
   zone[`links.${NAME}`] = 'silent'
@@ -206,7 +210,7 @@ t.test('checkRelay reports TLS and whether the login works', async t => {
   const trusted = `${withPassword(secure.url)}?tls.rejectUnauthorized=false`
   shows(t, await checkRelay(trusted, NAME), [
     { level: 'ok', finding: /with TLS/ },
-    { level: 'ok', finding: /takes the password/ },
+    { level: 'ok', finding: /accepts the password/ },
   ])
   const wrong = await checkRelay(trusted.replace('secret', 'qwertz'), NAME)
   shows(t, wrong, [{ level: 'problem', finding: /535/ }])
@@ -249,7 +253,7 @@ t.test('the transport decides which checks run and how severe they are', async t
   const [mixed] = siteChecks({ ...site, transports: ['direct', 'relay'] }, undefined)
   shows(t, await mixed?.run(), [
     { level: 'warning' },
-    { level: 'ok', finding: /some domains leaves otherwise: direct, relay/ },
+    { level: 'ok', finding: /Some domains use other transports: direct, relay/ },
     { level: 'problem', fix: /^RELAY_URL=/ },
   ])
   t.ok(siteChecks({ ...site, transports: ['direct'] }, undefined).some(({ check }) => check === 'port 25'))
@@ -266,8 +270,8 @@ t.test('a check that hangs or throws is unknown, and delays no other', async t =
     50,
   )
   t.strictSame(findings, [
-    { check: 'hung', level: 'unknown', finding: 'No answer in 0.05 s.' },
-    { check: 'broken', level: 'unknown', finding: 'It could not be looked at: no such thing' },
+    { check: 'hung', level: 'unknown', finding: 'No result within 0.05 s.' },
+    { check: 'broken', level: 'unknown', finding: 'It could not be checked: no such thing' },
     { check: 'good', level: 'ok', finding: 'It is.' },
   ])
   t.equal(exitCode(findings), 0)

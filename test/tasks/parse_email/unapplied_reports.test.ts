@@ -69,7 +69,7 @@ t.test('a report without effect leaves a log line and a row', async t => {
   t.same(finding, {
     check: 'reports',
     level: 'warning',
-    finding: `${cases.length} of the bounces and complaints of the last 7 days changed nothing.`,
+    finding: `${cases.length} bounces and complaints of the last 7 days had no effect.`,
     fix: 'npm run admin -- report list',
   })
 })

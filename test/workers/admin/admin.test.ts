@@ -128,7 +128,7 @@ t.test('key revoke accepts a key or its id', async t => {
   await prints(t, /^revoked\n$/, 'key', 'revoke', key)
   t.match(await callerOf(key), { usable: false })
   t.match(await callerOf(sending_key), { usable: true }, 'the other one is as it was')
-  await refuses(t, 'There is no such key in use.', 'key', 'revoke', key)
+  await refuses(t, 'There is no such key, or it is already revoked.', 'key', 'revoke', key)
 
   const caller = await callerOf(sending_key)
   await prints(t, /^revoked\n$/, 'key', 'revoke', caller?.id ?? '')
@@ -179,7 +179,7 @@ t.test('domain add prints the id of the domain and the record to publish', async
 t.test('domain rotate prints the records of new keys and, with --now, signs with them', async t => {
   const { id, name } = await createDomain(world, { account_id: account.id, name: 'my.com', is_trusted: true })
   const words = ['domain', 'rotate', 'MY.com', '--account', account.id]
-  await refuses(t, 'It has no new keys: first without --now.', ...words, '--now')
+  await refuses(t, 'It has no new keys. Run the command without --now first.', ...words, '--now')
   const staged = await run(t, words)
   t.match(staged, { code: 0, stdout: 'staged\n' })
   const keys = (await listDkimKeys(pool, account.id, id)).filter(({ state }) => state === 'staged')
@@ -196,7 +196,7 @@ t.test('domain rotate prints the records of new keys and, with --now, signs with
   shows(t, await listSigningKeys(pool, account.id, id), [{ selector: 'mb2' }, { selector: 'mb2e' }])
 
   const asked = ['domain', 'rotate', account.domain, '--account', account.id]
-  await refuses(t, 'DNS is asked about this domain: its keys sign once it has them.', ...asked, '--now')
+  await refuses(t, 'DNS of this domain is checked: new keys are used once it has them.', ...asked, '--now')
 })
 
 t.test('captured list and captured show print captured messages', async t => {
@@ -268,11 +268,11 @@ t.test('an invalid command is refused with the usage', async t => {
       '--expires must be a time such as 2027-01-31T12:00:00Z',
       ...[...key, '--expires', time],
     ]),
-    ['--expires lies in the past', ...key, '--expires', '2020-01-31'],
+    ['--expires is in the past', ...key, '--expires', '2020-01-31'],
     ['Which key?', 'key', 'revoke'],
-    ['A key is given whole (mb_...) or by its id.', 'key', 'revoke', 'mb_123'],
-    ['A key is given whole (mb_...) or by its id.', 'key', 'revoke', 'a'.repeat(36)],
-    ['There is no such key in use.', 'key', 'revoke', id],
+    ['Give the whole key (mb_...) or its id.', 'key', 'revoke', 'mb_123'],
+    ['Give the whole key (mb_...) or its id.', 'key', 'revoke', 'a'.repeat(36)],
+    ['There is no such key, or it is already revoked.', 'key', 'revoke', id],
     [`key revoke takes no ${id}`, 'key', 'revoke', id, id],
     ['Which domain?', 'domain', 'add', '--account', id],
     ['Which domain?', 'domain', 'rotate', '--account', id],
