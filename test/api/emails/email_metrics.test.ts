@@ -210,7 +210,7 @@ t.test('GET /emails/metrics refuses invalid queries by field', async t => {
     ),
     [
       { start_date: 'monday' },
-      /^`start_date` must be an ISO 8601 date, which is its midnight in `timezone`, or a timestamp/,
+      /^`start_date` must be an ISO 8601 date, which stands for midnight in `timezone`, or a timestamp/,
     ],
     [{ start_date: '2026-02-30' }, /^`start_date` must be an ISO 8601 date/],
     [{ start_date: '9999-01-01' }, /^`start_date` must not be after `end_date`\.$/],
