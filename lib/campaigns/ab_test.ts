@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { From } from '#lib/mail/mail_fields.ts'
 import { counted } from '#lib/zod_fields.ts'
@@ -13,60 +14,63 @@ const KEYS = 'ABCDE'
 export const WinnerMetric = z.enum(['open_rate', 'click_rate'])
 export type WinnerMetric = z.infer<typeof WinnerMetric>
 
-const Variant = z.object({
-  key: z
-    .string()
-    .regex(/^[\w-]{1,20}$/, 'must have 1 to 20 letters, digits, `_` or `-`')
-    .nullish()
-    .describe('Name of the variant. Default: A, B, C and so on.'),
-  ...contentFields,
-  from: From.nullish().describe('Sender, at the domain of the campaign.'),
-})
+const Variant = withTwins(
+  z.object({
+    key: z
+      .string()
+      .regex(/^[\w-]{1,20}$/, 'must have 1 to 20 letters, digits, `_` or `-`')
+      .nullish()
+      .describe('Name of the variant. Default: A, B, C and so on.'),
+    ...contentFields,
+    from: From.nullish().describe('Sender, at the domain of the campaign.'),
+  }),
+)
 
 const DEFAULTS = { test_percentage: 20, winner_metric: 'open_rate', wait_hours: 4 } as const
 
 /** The A/B test that a request asks for; null: none. A variant uses the campaign's value for each field that it does not set. */
-export const NewAbTest = z
-  .object({
-    enabled: z.boolean().nullish().describe('`false`: no test. Default: `true`.'),
-    test_percentage: z
-      .int()
-      .min(1)
-      .max(100)
-      .nullish()
-      .describe('Percentage of the recipients that get the test. Default: 20. With 100 there is no winner.'),
-    winner_metric: WinnerMetric.nullish().describe('The rate by which the winner is chosen. Default: `open_rate`.'),
-    wait_hours: z
-      .int()
-      .min(1)
-      .max(MAX_HOURS)
-      .nullish()
-      .describe('Hours from the last email of the test until the winner is chosen. Default: 4.'),
-    variants: counted(MIN_VARIANTS, MAX_VARIANTS, 'variants', z.array(Variant))
-      .nullish()
-      .describe('2 to 5 variants, each with the fields in which it differs.'),
-  })
-  .superRefine(({ enabled, variants }, context) => {
-    if (enabled === false) return
-    if (!variants) context.addIssue({ code: 'custom', path: ['variants'], message: 'must have 2 to 5 variants' })
-    const keys = new Set(variants?.map(keyOf))
-    if (variants && keys.size < variants.length) {
-      context.addIssue({ code: 'custom', path: ['variants'], message: 'must have different keys' })
-    }
-  })
-  .transform(({ enabled, variants, test_percentage, winner_metric, wait_hours }): AbTest | null => {
-    if (enabled === false || !variants) return null
-    return {
-      enabled: true,
-      test_percentage: test_percentage ?? DEFAULTS.test_percentage,
-      winner_metric: winner_metric ?? DEFAULTS.winner_metric,
-      wait_hours: wait_hours ?? DEFAULTS.wait_hours,
-      variants: variants.map((variant, n) => {
-        const { subject = null, preview_text = null, from, html = null, text = null } = variant
-        return { key: keyOf(variant, n), subject, preview_text, from: from ? formatAddress(from) : null, html, text }
-      }),
-    }
-  })
+export const NewAbTest = withTwins(
+  z
+    .object({
+      enabled: z.boolean().nullish().describe('`false`: no test. Default: `true`.'),
+      test_percentage: z
+        .int()
+        .min(1)
+        .max(100)
+        .nullish()
+        .describe('Percentage of the recipients that get the test. Default: 20. With 100 there is no winner.'),
+      winner_metric: WinnerMetric.nullish().describe('The rate by which the winner is chosen. Default: `open_rate`.'),
+      wait_hours: z
+        .int()
+        .min(1)
+        .max(MAX_HOURS)
+        .nullish()
+        .describe('Hours from the last email of the test until the winner is chosen. Default: 4.'),
+      variants: counted(MIN_VARIANTS, MAX_VARIANTS, 'variants', z.array(Variant))
+        .nullish()
+        .describe('2 to 5 variants, each with the fields in which it differs.'),
+    })
+    .superRefine(({ enabled, variants }, context) => {
+      if (enabled === false) return
+      if (!variants) context.addIssue({ code: 'custom', path: ['variants'], message: 'must have 2 to 5 variants' })
+      const keys = new Set(variants?.map(keyOf))
+      if (variants && keys.size < variants.length) {
+        context.addIssue({ code: 'custom', path: ['variants'], message: 'must have different keys' })
+      }
+    }),
+).transform(({ enabled, variants, test_percentage, winner_metric, wait_hours }): AbTest | null => {
+  if (enabled === false || !variants) return null
+  return {
+    enabled: true,
+    test_percentage: test_percentage ?? DEFAULTS.test_percentage,
+    winner_metric: winner_metric ?? DEFAULTS.winner_metric,
+    wait_hours: wait_hours ?? DEFAULTS.wait_hours,
+    variants: variants.map((variant, n) => {
+      const { subject = null, preview_text = null, from, html = null, text = null } = variant
+      return { key: keyOf(variant, n), subject, preview_text, from: from ? formatAddress(from) : null, html, text }
+    }),
+  }
+})
 
 function keyOf({ key }: { key?: string | null | undefined }, n: number): string {
   return key ?? (KEYS[n] as string)

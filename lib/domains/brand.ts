@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 
 /** In characters. */
 const MAX_NAME = 100
@@ -29,13 +30,15 @@ function isPlainUrl(text: string): boolean {
 }
 
 /** Changes to the look of a sender; null: the default. */
-export const BrandChange = z.object({
-  name: Name.nullish().describe('Name of the sender. Default, and with null: the name of the domain.'),
-  color: Color.nullish().describe(
-    'Color of the buttons, such as `#1a5fb4`. A color on which white text would not be readable is darkened. Null: the default color.',
-  ),
-  logo_url: LogoUrl.nullish().describe('Image above the name, at an https URL. Null: none.'),
-})
+export const BrandChange = withTwins(
+  z.object({
+    name: Name.nullish().describe('Name of the sender. Default, and with null: the name of the domain.'),
+    color: Color.nullish().describe(
+      'Color of the buttons, such as `#1a5fb4`. A color on which white text would not be readable is darkened. Null: the default color.',
+    ),
+    logo_url: LogoUrl.nullish().describe('Image above the name, at an https URL. Null: none.'),
+  }),
+)
 
 export type BrandChange = z.infer<typeof BrandChange>
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { moment } from '#lib/zod_fields.ts'
 
 const name = z.string().trim().min(1).max(100).describe('Name for people.')
@@ -15,19 +16,18 @@ const default_domain_id = z
   .describe('Id of the default domain of requests that need a domain and name none; null: none.')
 const expires_at = moment.nullable().describe('When the key expires; null: never.')
 
-export const NewApiKey = z
-  .object({
+export const NewApiKey = withTwins(
+  z.object({
     name,
     permission: permission.default('full_access'),
     domain_id: domain_id.default(null),
     default_domain_id: default_domain_id.default(null),
     expires_at: expires_at.default(null),
-  })
-  .meta({ id: 'NewApiKey' })
+  }),
+).meta({ id: 'NewApiKey' })
 export type NewApiKey = z.output<typeof NewApiKey>
 
-export const ApiKeyChange = z
-  .object({ name, permission, domain_id, default_domain_id, expires_at })
-  .partial()
-  .meta({ id: 'ApiKeyChange' })
+export const ApiKeyChange = withTwins(
+  z.object({ name, permission, domain_id, default_domain_id, expires_at }).partial(),
+).meta({ id: 'ApiKeyChange' })
 export type ApiKeyChange = z.output<typeof ApiKeyChange>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PropertyValue } from '#lib/contacts/new_property.ts'
+import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { orList, requirementOf } from '#lib/json/requirements.ts'
 import { moment } from '#lib/zod_fields.ts'
 import type { Condition, Rules } from './conditions.ts'
@@ -16,13 +17,15 @@ const days = z.int().min(1).max(MAX_DAYS)
 const name = { eq: text, contains: text, exists: null }
 const number = z.number().min(-Number.MAX_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER)
 const timestamp = moment.transform(value => value.toISOString())
-const engagement = z
-  .object({ campaign_id: z.guid().toLowerCase(), within_days: days, count: z.int().min(1).max(1_000_000) })
-  .partial()
-  .refine(
-    value => Object.values(value).filter(member => member !== undefined).length === 1,
-    'must have exactly one of `campaign_id`, `within_days` and `count`',
-  )
+const engagement = withTwins(
+  z
+    .object({ campaign_id: z.guid().toLowerCase(), within_days: days, count: z.int().min(1).max(1_000_000) })
+    .partial()
+    .refine(
+      value => Object.values(value).filter(member => member !== undefined).length === 1,
+      'must have exactly one of `campaign_id`, `within_days` and `count`',
+    ),
+)
 
 /** The values that each operator of a field accepts; null: none. */
 const FIELDS: Record<string, Record<string, z.ZodType | null>> = {

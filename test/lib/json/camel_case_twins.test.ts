@@ -1,13 +1,16 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { z } from 'zod'
+import { NewCampaign } from '#lib/campaigns/new_campaign.ts'
 import { DomainChange, NewDomain } from '#lib/domains/new_domain.ts'
 import { NewDomainClaim } from '#lib/domains/new_domain_claim.ts'
 import { NamecheapCredentials } from '#lib/domains/providers/namecheap.ts'
 import { ApiError } from '#lib/errors.ts'
 import { twinOf, withTwins } from '#lib/json/camel_case_twins.ts'
 import { parse } from '#lib/json/parse.ts'
+import { NewApiKey } from '#lib/members/new_api_key.ts'
 import { NewForward, NewReply } from '#lib/receiving/new_reply.ts'
+import { NewSegment } from '#lib/segments/new_segment.ts'
 import { NewEmail, Reschedule } from '#lib/sending/new_email.ts'
 import { NewSuppression } from '#lib/suppressions/new_suppression.ts'
 import { NewTemplate, TemplateChange } from '#lib/templates/new_template.ts'
@@ -19,6 +22,10 @@ const file = { filename: 'a.png', path: 'https://a.com/a', content_type: 'image/
 const variable = { key: 'name', type: 'string', fallback_value: 'you' }
 const tracking = { open_tracking: true, click_tracking: true, tracking_subdomain: 'go' }
 
+const variants = [{ subject: 'a', preview_text: 'b' }, { html: 'c' }]
+const ab_test = { test_percentage: 50, winner_metric: 'click_rate', wait_hours: 1, variants }
+const rules = { or: [{ field: 'engagement', operator: 'opened', value: { within_days: 5 } }] }
+
 /** Bodies with every member that has a camelCase twin, where a schema accepts it. */
 const bodies: [string, z.ZodType, Record<string, unknown>][] = [
   ['an email', NewEmail, { ...email, ...scheduled, reply_to: ['r@b.com'], topic_id: id, template_id: id }],
@@ -29,9 +36,11 @@ const bodies: [string, z.ZodType, Record<string, unknown>][] = [
   ['a template', NewTemplate, { name: 'n', html: '', reply_to: 'r@b.com', variables: [variable] }],
   ['another template', TemplateChange, { reply_to: 'r@b.com', variables: [variable] }],
   ['a domain', NewDomain, { name: 'b.co', custom_return_path: 'back', ...tracking }],
-  ['another domain', DomainChange, { custom_return_path: 'back', ...tracking }],
+  ['another domain', DomainChange, { brand: { logo_url: 'https://b.co/l' }, custom_return_path: 'back', ...tracking }],
   ['a claim', NewDomainClaim, { name: 'b.co', custom_return_path: 'back', ...tracking }],
   ['a suppression', NewSuppression, { email: 'a@b.com', expires_at: '2030-01-01T00:00:00Z' }],
+  ['a segment with rules', NewSegment, { name: 'n', filter: { email_contains: 'a' }, rules }],
+  ['an API key', NewApiKey, { name: 'n', default_domain_id: id, expires_at: '2030-01-01' }],
   ['credentials', NamecheapCredentials, { api_key: 'k'.repeat(8), api_user: 'u', user_name: 'v' }],
 ]
 
@@ -98,6 +107,17 @@ t.test('errors name the member as it was given', async t => {
     ],
   ] as const) {
     t.match(refusal(NewEmail, { ...email, ...fields }), expected)
+  }
+})
+
+t.test('an A/B test accepts camelCase names, and refuses a wrong value by both names', async t => {
+  t.same(parse(NewCampaign, inCamelCase({ ...email, ab_test })), parse(NewCampaign, { ...email, ab_test }))
+  for (const [name, member] of [
+    ['ab_test', 'wait_hours'],
+    ['abTest', 'waitHours'],
+  ] as const) {
+    const body = { ...email, [name]: { [member]: 'x', variants } }
+    t.equal(refusal(NewCampaign, body), `validation_error \`${name}.${member}\` must be a number.`)
   }
 })
 
