@@ -1,4 +1,4 @@
-import { ApiError, notFound, orNotFound } from '#lib/errors.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
 import type { Address } from '#lib/mail/address.ts'
 import type { CampaignFields } from '#sql/campaigns/campaigns.ts'
 import { findAudience } from '#sql/contacts/audiences.ts'
@@ -17,7 +17,7 @@ export async function requireSenderDomain(tx: Tx, account_id: string, { domain }
 
 type Named = Pick<CampaignFields, 'domain_id' | 'audience_id' | 'segment_id' | 'topic_id'>
 
-type GivenGroups = { audience_id?: string | null | undefined; segment_id?: string | null | undefined }
+type GivenGroups = { [Field in 'audience_id' | 'segment_id' | 'topic_id']?: string | null | undefined }
 
 /**
  * Moves the id of a segment from `audience_id` to `segment_id`: the `resend` package sends it as an audience. Changes
@@ -34,26 +34,27 @@ export async function readAudience<Given extends GivenGroups>(
 }
 
 /**
- * Checks the audience, the segment and the topic of a campaign. @throws {ApiError} 404; 422 if one is of another domain
+ * Checks the audience, the segment and the topic of a campaign. Those that `given` leaves out may have been deleted.
+ *
+ * @throws {ApiError} 404; 422 if one is of another domain
  */
-export async function requireGroups(tx: Tx, account_id: string, named: Named): Promise<void> {
+export async function requireGroups(tx: Tx, account_id: string, named: Named, given: GivenGroups): Promise<void> {
   const { domain_id, audience_id, segment_id, topic_id } = named
-  if (audience_id !== null) {
-    const audience = orNotFound('Audience', await findAudience(tx, account_id, audience_id))
-    requireDomain('audience_id', audience.domain_id, domain_id)
-  }
-  if (segment_id !== null) {
-    const segment = orNotFound('Segment', await findSegment(tx, account_id, segment_id))
-    requireDomain('segment_id', segment.audience_id, domain_id)
-  }
-  if (topic_id !== null) {
-    const topic = orNotFound('Topic', await findTopic(tx, account_id, topic_id))
-    requireDomain('topic_id', topic.domain_id ?? domain_id, domain_id)
-  }
+  const audience = audience_id === null ? null : await findAudience(tx, account_id, audience_id)
+  const segment = segment_id === null ? null : await findSegment(tx, account_id, segment_id)
+  const topic = topic_id === null ? null : await findTopic(tx, account_id, topic_id)
+  if (given.audience_id && !audience) throw notFound('Audience')
+  if (given.segment_id && !segment) throw notFound('Segment')
+  if (given.topic_id && !topic) throw notFound('Topic')
+  requireDomain('audience_id', audience?.domain_id, domain_id)
+  requireDomain('segment_id', segment?.audience_id, domain_id)
+  requireDomain('topic_id', topic?.domain_id, domain_id)
 }
 
-function requireDomain(field: string, found: string, domain_id: string): void {
-  if (found !== domain_id) throw new ApiError('validation_error', `\`${field}\` must be of the domain of \`from\`.`)
+/** @param found the domain of what a field names; missing if it names nothing or is of every domain */
+function requireDomain(field: string, found: string | null | undefined, domain_id: string): void {
+  if (!found || found === domain_id) return
+  throw new ApiError('validation_error', `\`${field}\` must be of the domain of \`from\`.`)
 }
 
 /** Returns the id of a template that is given by its id or alias. @throws {ApiError} 404 */

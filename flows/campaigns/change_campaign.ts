@@ -46,7 +46,8 @@ const NOTHING: Omit<CampaignFields, 'domain_id' | 'from'> = {
 export async function insertDraft(tx: Tx, { account_id, source_id }: Author, given: NewCampaign): Promise<Campaign> {
   const domain_id = await requireSenderDomain(tx, account_id, given.from)
   const before = { ...NOTHING, domain_id, from: formatAddress(given.from) }
-  const fields = await checked(tx, account_id, merge(before, await readAudience(tx, account_id, given)))
+  const read = await readAudience(tx, account_id, given)
+  const fields = await checked(tx, account_id, merge(before, read), read)
   return insertCampaign(tx, { account_id, id: newId(), source_id }, fields)
 }
 
@@ -59,9 +60,10 @@ export async function changeCampaign(pool: Pool, campaign: CampaignId, change: C
     if (before.status !== 'draft') throw notDraft(before, 'changed')
     const { domain } = change.from ?? (parseAddress(before.from) as Address)
     const domain_id = await requireSenderDomain(tx, account_id, { domain })
-    const merged = merge({ ...before, domain_id }, await readAudience(tx, account_id, change))
+    const read = await readAudience(tx, account_id, change)
+    const merged = merge({ ...before, domain_id }, read)
     await requireSame(tx, campaign, before, merged)
-    await updateCampaign(tx, campaign, await checked(tx, account_id, merged))
+    await updateCampaign(tx, campaign, await checked(tx, account_id, merged, read))
   })
 }
 
@@ -131,13 +133,15 @@ function requireSenders({ from, ab_test }: CampaignFields): void {
   throw new ApiError('validation_error', `\`ab_test.variants[${place}].from\` must be at the domain of \`from\`.`)
 }
 
-async function checked(tx: Tx, account_id: string, fields: CampaignFields): Promise<CampaignFields> {
-  const template_id = await requireTemplateId(tx, account_id, fields.template_id)
+/** What `given` leaves out stays even if it was deleted since: only sending needs it. */
+async function checked(tx: Tx, account_id: string, fields: CampaignFields, given: CampaignChange) {
+  const { template_id: ref } = given
+  const template_id = ref ? await requireTemplateId(tx, account_id, ref) : fields.template_id
   const part = (['html', 'text'] as const).find(field => fields[field] !== null)
   if (template_id !== null && part) {
     throw new ApiError('validation_error', `\`${part}\` cannot be combined with \`template_id\`.`)
   }
-  await requireGroups(tx, account_id, fields)
+  await requireGroups(tx, account_id, fields, given)
   requireSenders(fields)
   return { ...fields, template_id }
 }

@@ -11,6 +11,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const post = (path: string, body: object = {}) => api.request('POST', `/api${path}`, { body })
+const patch = (id: string, body: object) => api.request('PATCH', `/api/campaigns/${id}`, { body })
 const send = (id: string, body: object = {}) => post(`/campaigns/${id}/send`, body)
 
 const reachable = Array.from({ length: 10 }, (_, n) => `p${n}@b.com`)
@@ -228,6 +229,15 @@ t.test('things that a scheduled campaign uses cannot be deleted', async t => {
     shows(t, await api.request('DELETE', `/api/${what}s/${one}`), { status: 200 })
   }
   shows(t, await send(id), { status: 422 })
+  const read = async () => (await api.request('GET', `/api/campaigns/${id}`)).body
+  shows(t, await patch(id, { subject: 'April' }), { status: 200, body: { id } })
+  shows(t, await read(), { ...named, subject: 'April' })
+  for (const [what, one] of Object.entries(paths)) {
+    const { status, body } = await patch(id, { [`${what}_id`]: one })
+    t.strictSame([status, body.message.toLowerCase()], [404, `${what} not found`])
+    shows(t, await patch(id, { [`${what}_id`]: null }), { status: 200 })
+  }
+  shows(t, await read(), { audience_id: null, segment_id: null, topic_id: null, template_id: null })
 })
 
 t.test('POST /campaigns/:id/test sends to given addresses with values of their contacts', async t => {
