@@ -13,6 +13,7 @@ import {
   updateCampaign,
 } from '#sql/campaigns/campaigns.ts'
 import { findNewestRun } from '#sql/campaigns/report/runs.ts'
+import { hideCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { readAudience, requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
 import { checkTiming, NO_TIMING } from './timing/check_timing.ts'
@@ -82,7 +83,7 @@ export async function copyCampaign(
   })
 }
 
-/** Deletes a campaign that was never started. @throws {ApiError} 404; 422 */
+/** Deletes a draft or a scheduled campaign. The reports of runs that were sent are kept. @throws {ApiError} 404; 422 */
 export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<void> {
   await pool.transaction(async tx => {
     const found = await lockCampaign(tx, campaign)
@@ -93,13 +94,8 @@ export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<
         `Only a draft or a scheduled campaign can be deleted; this one is ${found.status}.`,
       )
     }
-    if ((await findNewestRun(tx, campaign)) !== null) {
-      throw new ApiError(
-        'validation_error',
-        'The campaign was sent before, so it cannot be deleted. Cancel it to end it.',
-      )
-    }
-    await deleteCampaign(tx, campaign)
+    const was_sent = (await findNewestRun(tx, campaign)) !== null
+    await (was_sent ? hideCampaign(tx, campaign) : deleteCampaign(tx, campaign))
   })
 }
 

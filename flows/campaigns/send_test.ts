@@ -73,7 +73,7 @@ function withTestPoll(draft: Draft): Draft {
 type Rendered = { to: string; variant: string | null; email: ResolvedEmail }
 
 async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients: Address[]): Promise<Rendered[]> {
-  const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
+  const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }, { with_deleted: false }))
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
   const { variants, reply_to, poll } = await freezeVariants(pool, account_id, campaign, postal_address)
   const rendered: Rendered[] = []

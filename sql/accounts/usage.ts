@@ -66,7 +66,7 @@ export async function findAccountUsage(db: Queryable, account_id: string): Promi
     SELECT u.credits, p.domains AS domain_limit, p.ai_credits AS ai_limit,
       (SELECT count(*) FROM domains d WHERE d.account_id = a.id) AS domains,
       (SELECT count(*) FROM segments s WHERE s.account_id = a.id) AS segments,
-      (SELECT count(*) FROM campaigns g WHERE g.account_id = a.id) AS campaigns,
+      (SELECT count(*) FROM campaigns g WHERE g.account_id = a.id AND g.deleted_at IS NULL) AS campaigns,
       (SELECT coalesce(sum(c.contacts), 0)::bigint FROM domains d
         JOIN audience_counts c ON c.account_id = d.account_id AND c.audience_id = d.id
         WHERE d.account_id = a.id) AS contacts, -- the default audience of a domain has its id and all its contacts

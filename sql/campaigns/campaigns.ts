@@ -8,6 +8,9 @@ export type CampaignId = { account_id: string; id: string }
 /** Condition that excludes campaigns of a deleted domain, whose rows may still exist. */
 const isThere = sql.fragment`EXISTS (SELECT FROM domains d WHERE d.account_id = g.account_id AND d.id = g.domain_id)`
 
+/** Condition that excludes deleted campaigns whose runs were sent: their rows stay for their reports. */
+const isKept = sql.fragment`g.deleted_at IS NULL`
+
 export type CampaignFilter = {
   status?: CampaignStatus | undefined
   q?: string | undefined
@@ -24,6 +27,7 @@ export async function listCampaigns(
   const text = sql.fragment`lower(concat_ws(E'\\n', g.name, g.subject))`
   const conditions = [
     isThere,
+    isKept,
     status === undefined ? sql.fragment`true` : sql.fragment`g.status = ${status}`,
     q === undefined ? sql.fragment`true` : sql.fragment`strpos(${text}, lower(${q})) > 0`,
     domain_id === undefined ? sql.fragment`true` : sql.fragment`g.domain_id = ${domain_id}`,
@@ -40,9 +44,14 @@ export async function listCampaigns(
   })
 }
 
-export async function findCampaign(db: Queryable, { account_id, id }: CampaignId): Promise<Campaign | null> {
+export async function findCampaign(
+  db: Queryable,
+  { account_id, id }: CampaignId,
+  { with_deleted = true } = {},
+): Promise<Campaign | null> {
   return db.maybeOne(sql.type(Campaign)`
-    SELECT ${columns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}
+    SELECT ${columns} FROM campaigns g
+    WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere} AND (${with_deleted} OR ${isKept})
   `)
 }
 
@@ -55,11 +64,11 @@ export async function isCampaign(db: Queryable, { account_id, id }: CampaignId):
 
 /**
  * Locks a campaign until the transaction ends: no other transaction can change it, start it or store emails of it. Null
- * if it does not exist.
+ * if it does not exist or was deleted.
  */
 export async function lockCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<Campaign | null> {
   return tx.maybeOne(sql.type(Campaign)`
-    SELECT ${columns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}
+    SELECT ${columns} FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere} AND ${isKept}
     FOR NO KEY UPDATE OF g
   `)
 }

@@ -532,7 +532,7 @@ export class Campaigns extends Resource {
     return this.call('PATCH', `/campaigns/${part(id)}`, { body }, options)
   }
 
-  /** Delete a draft or a scheduled campaign. `DELETE /campaigns/{id}` */
+  /** Delete a draft or a scheduled campaign. Ends a campaign that recurs: nothing more of it is sent. One that was sent before can still be read by its id, with its reports. `DELETE /campaigns/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedCampaign> {
     return this.call('DELETE', `/campaigns/${part(id)}`, {}, options)
   }

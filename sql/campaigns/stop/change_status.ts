@@ -12,6 +12,14 @@ export async function unscheduleCampaign(tx: Tx, { account_id, id }: CampaignId)
   `)
 }
 
+/** Deletes a campaign whose runs were sent: lists no longer show it, nothing more of it is sent, and its reports stay. */
+export async function hideCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
+  await tx.run(sql.unsafe`
+    UPDATE campaigns SET status = 'canceled', scheduled_at = NULL, begins_at = NULL, deleted_at = now(), updated_at = now()
+    WHERE account_id = ${account_id} AND id = ${id}
+  `)
+}
+
 /** Cancels a campaign: from this commit on, no email of it is stored or claimed (claimed_mail.sql). */
 export async function cancelCampaign(tx: Tx, { account_id, id }: CampaignId): Promise<void> {
   await tx.run(sql.unsafe`

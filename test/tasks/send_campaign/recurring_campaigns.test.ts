@@ -150,7 +150,6 @@ t.test('canceling between runs makes a draft, which continues with the next run 
   await run()
   shows(t, (await ask('POST', '/cancel')).body, { status: 'draft' })
   shows(t, (await ask('GET', '/stats')).body, { status: 'draft', recipients: 2, sent: 2 })
-  shows(t, await ask('DELETE'), { status: 422 })
   shows(t, await ask('PATCH', '', { ab_test: { variants: [{}, {}] } }), { status: 422 })
   shows(t, await ask('PATCH', '', { subject: 'April', html: `<a href="https://${account.domain}/april">x</a>` }), {
     status: 200,
@@ -173,6 +172,41 @@ t.test('canceling between runs makes a draft, which continues with the next run 
     ],
   )
 })
+
+for (const [when, cancels] of [
+  ['between runs', false],
+  ['after a cancel', true],
+] as const) {
+  t.test(`DELETE /campaigns/:id ${when} ends the recurrence and keeps the reports`, async t => {
+    const { campaign, run, ask, api, account, work, id } = await open(t)
+    const kept = await createDraft(api, account)
+    await run()
+    await makeNextRunDue(world, campaign)
+    if (cancels) shows(t, (await ask('POST', '/cancel')).body, { status: 'draft' })
+    shows(t, await ask('DELETE'), { status: 200, body: { object: 'campaign', id, deleted: true } })
+    const { body } = await api.request('GET', '/api/campaigns')
+    shows(t, body.data, [{ id: kept }])
+    shows(t, (await ask('GET')).body, { status: 'canceled', scheduled_at: null })
+    shows(t, (await ask('GET', '/stats')).body, { status: 'canceled', recipients: 2, sent: 2 })
+    shows(t, (await ask('GET', '/runs')).body, { data: [{ run: 1, status: 'sent', recipients_count: 2 }] })
+    shows(t, (await ask('GET', '/recipients')).body.data, [{ state: 'mailed' }, { state: 'mailed' }])
+
+    await query(`UPDATE emails SET status = 'failed' WHERE campaign_id = $1`, [id])
+    for (const [method, path, given] of [
+      ['DELETE', ''],
+      ['PATCH', '', { subject: 'April' }],
+      ['POST', '/send', {}],
+      ['POST', '/cancel'],
+      ['POST', '/retry'],
+      ['POST', '/test', { to: 'ann@b.com' }],
+    ] as const) {
+      shows(t, await ask(method, path, given), { status: 404, body: { message: 'Campaign not found' } })
+    }
+    await start_campaigns({}, work)
+    await send_campaign(campaign, work)
+    shows(t, await mailsOf(campaign), [{ run: 1, emails: 2, contacts: 2 }])
+  })
+}
 
 t.test('canceling during a run ends the recurrence', async t => {
   const { campaign, run, work, ask } = await open(t)

@@ -50,7 +50,7 @@ const campaign = recordPage<Sent>('/campaigns/:id', 'getCampaign', async (found,
       ['Failed because', found.error],
     ])}
 ${isDraft ? await draftPage(visit, found) : await report(visit, found)}
-${confirmButton(visit, `${path}/delete`, 'Delete', 'Its report is deleted too.')}`,
+${confirmButton(visit, `${path}/delete`, 'Delete', 'Nothing more of it is sent.')}`,
   }
 })
 
