@@ -17,7 +17,10 @@ const listed = {
   status: RunStatus.describe(
     '`skipped`: it ended without doing its work, because it was stopped or its contact gets no mail.',
   ),
-  error: z.string().nullable().describe('Why it failed or was skipped.'),
+  error: z
+    .string()
+    .nullable()
+    .describe('Why it failed or was skipped. If its emails were not sent: the `output.reason` of the last one.'),
   started_at: z.date().describe('When the contact entered.'),
   completed_at: z.date().nullable().describe('When it ended; null: it has not.'),
   created_at: z.date(),
@@ -45,12 +48,21 @@ const RunStep = z
 
 /** A run as GET /automations/:id/runs/:run_id shows it. */
 export const AutomationRun = z
-  .object({ ...listed, steps: z.array(RunStep).describe('Steps that it has reached, in their order.') })
+  .object({
+    ...listed,
+    steps: z.array(RunStep).describe('Steps that it has reached, in their order, from the trigger on.'),
+  })
   .meta({ id: 'AutomationRun' })
 export type AutomationRun = z.infer<typeof AutomationRun>
 
+const error = sql.fragment`
+  CASE WHEN r.status = 'skipped' AND r.error IS NULL THEN (
+    SELECT s.output ->> 'reason' FROM automation_run_steps s
+    WHERE s.account_id = r.account_id AND s.run_id = r.id AND s.status = 'skipped' ORDER BY s.seq DESC LIMIT 1
+  ) ELSE r.error END
+`
 const columns = sql.fragment`
-  'automation_run' AS object, r.id, r.automation_id, r.version, r.contact_id, r.contact_email, r.status, r.error,
+  'automation_run' AS object, r.id, r.automation_id, r.version, r.contact_id, r.contact_email, r.status, ${error} AS error,
   r.started_at, r.completed_at, r.started_at AS created_at
 `
 
@@ -87,7 +99,10 @@ async function isRun(db: Queryable, { account_id, id }: AutomationId, run_id: st
   return found
 }
 
-/** Finds a run with its steps. Keys and types of the steps are those of the version of the run. */
+/**
+ * Finds a run with its steps. Keys and types of the steps are those of the version of the run. The trigger, which is not stored,
+ * comes first. The error of a step that was skipped because the run ended is that of the run.
+ */
 export async function findRun(
   db: Queryable,
   { account_id, id }: AutomationId,
@@ -97,13 +112,21 @@ export async function findRun(
     SELECT ${columns}, (
       SELECT coalesce(json_agg(json_build_object(
         'key', g.step -> 'key', 'type', g.step -> 'type', 'status', s.status, 'output', s.output,
-        'error', CASE WHEN s.error IS NOT NULL THEN json_build_object('message', s.error) END,
+        'error', CASE WHEN s.why IS NOT NULL THEN json_build_object('message', s.why) END,
         'started_at', s.started_at, 'completed_at', s.completed_at, 'created_at', s.started_at
       ) ORDER BY s.seq), '[]')
-      FROM automation_run_steps s
-      JOIN automation_versions v ON v.account_id = r.account_id AND v.automation_id = r.automation_id AND v.version = r.version
-      CROSS JOIN LATERAL (SELECT v.graph -> 'steps' -> s.step::integer AS step) g
-      WHERE s.account_id = r.account_id AND s.run_id = r.id
+      FROM automation_versions v
+      CROSS JOIN LATERAL (
+        SELECT 0 AS seq, 0 AS step, 'completed' AS status, NULL::jsonb AS output, NULL AS why, r.started_at,
+          r.started_at AS completed_at
+        UNION ALL
+        SELECT s.seq, s.step, s.status, s.output,
+          CASE WHEN s.status = 'skipped' THEN coalesce(s.output ->> 'reason', r.error) ELSE s.error END,
+          s.started_at, s.completed_at
+        FROM automation_run_steps s WHERE s.account_id = r.account_id AND s.run_id = r.id
+      ) s
+      CROSS JOIN LATERAL (SELECT v.graph -> 'steps' -> s.step AS step) g
+      WHERE v.account_id = r.account_id AND v.automation_id = r.automation_id AND v.version = r.version
     ) AS steps
     FROM automation_runs r WHERE r.account_id = ${account_id} AND r.id = ${run_id} AND r.automation_id = ${id}
   `)

@@ -230,14 +230,14 @@ export type AutomationRun = {
   contact_email: string
   /** `skipped`: it ended without doing its work, because it was stopped or its contact gets no mail. */
   status: "running" | "completed" | "failed" | "skipped" | (string & {})
-  /** Why it failed or was skipped. */
+  /** Why it failed or was skipped. If its emails were not sent: the `output.reason` of the last one. */
   error: string | null
   /** When the contact entered. */
   started_at: string
   /** When it ended; null: it has not. */
   completed_at: string | null
   created_at: string
-  /** Steps that it has reached, in their order. */
+  /** Steps that it has reached, in their order, from the trigger on. */
   steps: AutomationRunStep[]
 }
 
@@ -1851,7 +1851,7 @@ export type ListedAutomationRun = {
   contact_email: string
   /** `skipped`: it ended without doing its work, because it was stopped or its contact gets no mail. */
   status: "running" | "completed" | "failed" | "skipped" | (string & {})
-  /** Why it failed or was skipped. */
+  /** Why it failed or was skipped. If its emails were not sent: the `output.reason` of the last one. */
   error: string | null
   /** When the contact entered. */
   started_at: string

@@ -66,12 +66,13 @@ t.test('GET /automations/:id counts its runs', async t => {
   t.strictSame((await getAutomation(api, id)).runs, { running: 2, completed: 2, failed: 1, skipped: 1 })
 })
 
+const trigger = { key: 'start', type: 'trigger', status: 'completed' }
+
 t.test('GET /automations/:id/runs/:run_id shows the steps of a run', async t => {
   const run_id = runs[2] as string
   await world.pool.pg.query(
     `INSERT INTO automation_run_steps (account_id, run_id, seq, step, status, output, error, completed_at) VALUES
-       ($1, $2, 1, 0, 'completed', NULL, NULL, now()), ($1, $2, 2, 1, 'completed', '{"until":"x"}', NULL, now()),
-       ($1, $2, 3, 2, 'failed', NULL, 'It broke.', now())`,
+       ($1, $2, 1, 1, 'completed', '{"until":"x"}', NULL, now()), ($1, $2, 2, 2, 'failed', NULL, 'It broke.', now())`,
     [account.id, run_id],
   )
   // The run keeps the steps of its version.
@@ -80,11 +81,12 @@ t.test('GET /automations/:id/runs/:run_id shows the steps of a run', async t => 
     { key: 'end', type: 'contact_delete' },
   ]
   await api.request('PATCH', `/api/automations/${id}`, { body: { steps, connections: [{ from: 'only', to: 'end' }] } })
-  const { body } = await api.request('GET', `/api/automations/${id}/runs/${run_id}`)
+  const { text } = await api.request('GET', `/api/automations/${id}/runs/${run_id}`)
+  const body = JSON.parse(text)
   shows(t, body, {
     ...{ id: run_id, status: 'failed' },
     steps: [
-      { key: 'start', type: 'trigger', status: 'completed', output: null, error: null, started_at: String },
+      { ...trigger, output: null, error: null, started_at: body.started_at, completed_at: body.started_at },
       { key: 'later', type: 'delay', status: 'completed', output: { until: 'x' }, error: null, completed_at: String },
       { key: 'hello', type: 'send_email', status: 'failed', error: { message: 'It broke.' }, created_at: String },
     ],
@@ -92,5 +94,35 @@ t.test('GET /automations/:id/runs/:run_id shows the steps of a run', async t => 
   for (const other of [foreign, newId(), 'x']) {
     const { status, body } = await api.request('GET', `/api/automations/${id}/runs/${other}`)
     t.strictSame([status, body.message], [404, 'Run not found'])
+  }
+})
+
+t.test('a skipped run and its skipped steps say why', async t => {
+  const id = await createAutomation(api, account, { status: 'enabled' })
+  const ends = [{ status: 'skipped' }, { status: 'skipped' }, { status: 'completed' }] as const
+  const [unsent, ended, done] = await addRuns(world, account, id, [...ends])
+  await world.pool.pg.query(
+    `INSERT INTO automation_run_steps (account_id, run_id, seq, step, status, output, error, completed_at) VALUES
+       ($1, $2, 1, 2, 'skipped', '{"reason":"suppressed"}', NULL, now()),
+       ($1, $2, 2, 2, 'skipped', '{"reason":"unsubscribed"}', NULL, now()),
+       ($1, $3, 1, 2, 'skipped', NULL, 'rate_limit_exceeded: Later.', now()),
+       ($1, $4, 1, 2, 'skipped', '{"reason":"unsubscribed"}', NULL, now()), ($1, $4, 2, 2, 'completed', NULL, NULL, now())`,
+    [account.id, unsent, ended, done],
+  )
+  await world.pool.pg.query(`UPDATE automation_runs SET error = 'The contact was deleted.' WHERE id = $1`, [ended])
+  const listed = (await api.request('GET', `/api/automations/${id}/runs`)).body
+  shows(t, listed.data, [
+    { id: done, error: null },
+    { id: ended, error: 'The contact was deleted.' },
+    { id: unsent, error: 'unsubscribed' },
+  ])
+  for (const [run_id, error, whys] of [
+    [unsent, 'unsubscribed', ['suppressed', 'unsubscribed']],
+    [ended, 'The contact was deleted.', ['The contact was deleted.']],
+    [done, null, ['unsubscribed', null]],
+  ] as const) {
+    const { body } = await api.request('GET', `/api/automations/${id}/runs/${run_id}`)
+    const steps = whys.map(message => ({ key: 'hello', error: message && { message } }))
+    shows(t, body, { error, steps: [trigger, ...steps] })
   }
 })

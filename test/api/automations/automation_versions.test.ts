@@ -122,7 +122,10 @@ t.test('POST /automations/:id/stop ends the runs that exist at its commit', asyn
   const { body: run } = await api.request('GET', `/api/automations/${id}/runs/${waiting}`)
   shows(t, run, {
     ...{ status: 'skipped', error: 'The automation was stopped.', completed_at: String },
-    steps: [{ key: 'later', type: 'delay', status: 'skipped', completed_at: String }],
+    steps: [
+      { key: 'start', type: 'trigger', status: 'completed' },
+      { key: 'later', status: 'skipped', error: { message: 'The automation was stopped.' }, completed_at: String },
+    ],
   })
   t.equal(await clearings(), 0)
 })

@@ -11,11 +11,11 @@ const PAUSE_SECONDS = 3
 
 /** The steps that a run takes, and the subjects of its emails. */
 export const WAYS: Record<Kind | 'stopped', { steps: string[]; subjects: string[] }> = {
-  free: { steps: ['is_pro'], subjects: [] },
-  before: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
-  during: { steps: ['is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
-  late: { steps: ['is_pro', 'hello', 'pause', 'order', 'reminder'], subjects: ['Hello', 'Reminder'] },
-  stopped: { steps: ['is_pro', 'hello', 'pause', 'order'], subjects: ['Hello'] },
+  free: { steps: ['start', 'is_pro'], subjects: [] },
+  before: { steps: ['start', 'is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
+  during: { steps: ['start', 'is_pro', 'hello', 'pause', 'order', 'thanks'], subjects: ['Hello', 'Thanks'] },
+  late: { steps: ['start', 'is_pro', 'hello', 'pause', 'order', 'reminder'], subjects: ['Hello', 'Reminder'] },
+  stopped: { steps: ['start', 'is_pro', 'hello', 'pause', 'order'], subjects: ['Hello'] },
 }
 
 /** The automation, with its version in the subjects. */
