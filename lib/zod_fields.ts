@@ -13,6 +13,21 @@ export function refuseWhole(context: z.RefinementCtx, name: ErrorName, message: 
   return z.NEVER
 }
 
+/** Adds an issue: an object has none of these members, one of which is required. */
+export function refuseMissing(context: z.RefinementCtx, missing: string[]): void {
+  context.addIssue({ code: 'custom', params: { missing } })
+}
+
+/** Returns a check that an object has one of two members, and only one. */
+export function requireOne(...names: [string, string]) {
+  const quoted = names.map(name => `\`${name}\``)
+  return (value: Record<string, unknown>, context: z.RefinementCtx): void => {
+    const given = names.filter(name => (value[name] ?? null) !== null)
+    if (given.length === 0) refuseMissing(context, names)
+    if (given.length > 1) context.addIssue({ code: 'custom', message: `must have either ${quoted.join(' or ')}` })
+  }
+}
+
 /** Returns a text as it is quoted in a message: as JSON, of at most 100 characters. */
 export function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)

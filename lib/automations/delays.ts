@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isTimeZone } from '#lib/time_zones.ts'
+import { requireOne } from '#lib/zod_fields.ts'
 import { Duration } from './durations.ts'
 
 /** In the order of `Date.getUTCDay`. */
@@ -36,8 +37,5 @@ export const DelayConfig = z
     duration: Duration.optional().describe('Length of time such as `3 days` or `1 day 12 hours`, up to a year.'),
     until: Until.optional().describe('The next such time of day.'),
   })
-  .refine(
-    ({ duration, until }) => (duration === undefined) !== (until === undefined),
-    'must have either `duration` or `until`',
-  )
+  .superRefine(requireOne('duration', 'until'))
   .meta({ id: 'DelayStepConfig' })

@@ -8,7 +8,7 @@ import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { NewPoll } from '#lib/polls/new_poll.ts'
 import { MAX_PART } from '#lib/templates/render.ts'
 import { TemplateRef, VariableValue, variablesOf } from '#lib/templates/variables.ts'
-import { counted, record } from '#lib/zod_fields.ts'
+import { counted, record, refuseMissing } from '#lib/zod_fields.ts'
 import { DelayConfig } from './delays.ts'
 import { Duration } from './durations.ts'
 import { ConditionRule, EventRule, Var } from './rules.ts'
@@ -109,10 +109,10 @@ const ContactUpdateConfig = withTwins(
         .optional()
         .describe('Values by the keys of contact properties. A value of null removes it.'),
     })
-    .refine(
-      change => Object.values(change).some(value => value !== undefined),
-      'must have `first_name`, `last_name`, `unsubscribed` or `properties`',
-    ),
+    .superRefine((change, context) => {
+      if (Object.values(change).some(value => value !== undefined)) return
+      refuseMissing(context, ['first_name', 'last_name', 'unsubscribed', 'properties'])
+    }),
 ).meta({ id: 'ContactUpdateStepConfig' })
 
 const SegmentConfig = withTwins(z.object({ segment_id: Id.describe('Id of a segment of the domain.') })).meta({

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { formatAddress } from '#lib/mail/address.ts'
 import { From } from '#lib/mail/mail_fields.ts'
-import { counted } from '#lib/zod_fields.ts'
+import { counted, refuseMissing } from '#lib/zod_fields.ts'
 import { contentFields } from './content_fields.ts'
 
 const MIN_VARIANTS = 2
@@ -52,7 +52,7 @@ export const NewAbTest = withTwins(
     })
     .superRefine(({ enabled, variants }, context) => {
       if (enabled === false) return
-      if (!variants) context.addIssue({ code: 'custom', path: ['variants'], message: 'must have 2 to 5 variants' })
+      if (!variants) refuseMissing(context, ['variants'])
       const keys = new Set(variants?.map(keyOf))
       if (variants && keys.size < variants.length) {
         context.addIssue({ code: 'custom', path: ['variants'], message: 'must have different keys' })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ContactAddress } from '#lib/contacts/new_contact.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
-import { record } from '#lib/zod_fields.ts'
+import { record, refuseMissing } from '#lib/zod_fields.ts'
 import { EVENT_NAME, EventName } from './new_definition.ts'
 
 /** In bytes of JSON. */
@@ -59,7 +59,7 @@ export function readContact(
   if (contact_id && email) refuseMember(context, 'email', 'cannot be combined with `contact_id`')
   if (contact_id) return { contact_id }
   if (email) return { email }
-  refuseMember(context, 'contact_id', 'or `email` must be given')
+  refuseMissing(context, ['contact_id', 'email'])
   return null
 }
 

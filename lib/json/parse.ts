@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ApiError, type ErrorName } from '#lib/errors.ts'
 import { twinOf } from './camel_case_twins.ts'
-import { requirementOf } from './requirements.ts'
+import { orList, requirementOf } from './requirements.ts'
 
 /**
  * Checks a value against a schema. Error messages name the field and say what it must be: "`to` must have 1 to 50 addresses."
@@ -18,13 +18,22 @@ export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, 
 }
 
 function isMissing(issue: z.core.$ZodIssue): boolean {
-  const isOfType = issue.code === 'invalid_type' || issue.code === 'invalid_value'
-  return issue.input === undefined && issue.path.length > 0 && isOfType
+  if (namesOf(issue).length > 0) return true
+  return issue.input === undefined && issue.path.length > 0 && OF_TYPE.has(issue.code)
+}
+const OF_TYPE = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
+
+/** Returns the members of which none is given, though one is required (`refuseMissing`). */
+function namesOf(issue: z.core.$ZodIssue): string[] {
+  return (issue.code === 'custom' && issue.params?.missing) || []
 }
 
 /** @param field path of the wrong value; empty for the whole body */
 function toApiError(issue: z.core.$ZodIssue, field: string): ApiError {
-  if (isMissing(issue)) return new ApiError('missing_required_field', `Missing \`${field}\` field.`)
+  if (isMissing(issue)) {
+    const names = namesOf(issue).map(name => (field ? `${field}.${name}` : name))
+    return new ApiError('missing_required_field', `Missing ${orList(names.length > 0 ? names : [field])} field.`)
+  }
   const { name = 'validation_error', is_sentence = false } = (issue.code === 'custom' && issue.params) || {}
   if (is_sentence) return new ApiError(name as ErrorName, issue.message)
   return new ApiError(name as ErrorName, `${field ? `\`${field}\`` : 'The body'} ${issue.message}.`)

@@ -66,6 +66,5 @@ export type NewForward = z.output<typeof NewForward>
 function requireContent(reply: { html?: unknown; text?: unknown } | null, context: z.RefinementCtx): void {
   if (context.issues.some(({ path }) => !path?.length)) return // not an object
   if (reply?.html || reply?.text) return
-  const params = { name: 'missing_required_field', is_sentence: true }
-  context.issues.unshift({ code: 'custom', params, message: 'Missing `html` or `text` field.', input: reply })
+  context.issues.unshift({ code: 'custom', params: { missing: ['html', 'text'] }, input: reply })
 }

@@ -5,7 +5,7 @@ import { MAX_HEADERS, validateHeaders } from '#lib/mail/headers.ts'
 import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
 import { NewPoll, type PollForm } from '#lib/polls/new_poll.ts'
 import { Alias, TemplateRef, Variables } from '#lib/templates/variables.ts'
-import { clip, counted, record, refuse } from '#lib/zod_fields.ts'
+import { clip, counted, record, refuse, requireOne } from '#lib/zod_fields.ts'
 import { LongHtml } from './long_html.ts'
 import { NewAttachments } from './new_attachment.ts'
 import { readSchedule } from './schedule.ts'
@@ -85,7 +85,7 @@ const Template = z
     alias: Alias.nullish().describe('Alias of the template.'),
     variables: Variables.describe('Values of variables by key. Those of the email take precedence.'),
   })
-  .refine(({ id, alias }) => ((id ?? null) === null) !== ((alias ?? null) === null), 'must have either `id` or `alias`')
+  .superRefine(requireOne('id', 'alias'))
   .meta({ id: 'EmailTemplate' })
 
 const html = z

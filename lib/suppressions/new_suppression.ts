@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { now } from '#lib/clock.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
-import { counted, timestampField } from '#lib/zod_fields.ts'
+import { counted, requireOne, timestampField } from '#lib/zod_fields.ts'
 
 const Address = z.string().transform((text, context) => {
   const address = parseAddress(text)
@@ -57,7 +57,7 @@ export const RemovedSuppressions = z
     emails: batch(Address).optional().describe('1 to 1,000 addresses. Give either `emails` or `ids`.'),
     ids: batch(z.guid().toLowerCase()).optional().describe('1 to 1,000 ids of suppressions.'),
   })
-  .refine(({ emails, ids }) => !emails !== !ids, 'must have either `emails` or `ids`')
+  .superRefine(requireOne('emails', 'ids'))
   .meta({ id: 'RemovedSuppressions' })
 
 /** An invalid address or domain is searched for as it is, and not found. */

@@ -80,7 +80,7 @@ t.test('a batch with any invalid item changes nothing', async t => {
     [add, { emails }, '`emails` must have 1 to 1,000 items.'],
     [add, { emails: ['x@b.com', 'nobody'] }, '`emails[1]` must be '],
     [add, { emails: ['x@b.com', `delivered@${world.config.SIMULATOR_DOMAIN}`] }, 'The simulator is never suppressed.'],
-    [remove, {}, 'The body must have either `emails` or `ids`.'],
+    [remove, {}, 'Missing `emails` or `ids` field.'],
     [remove, { emails: ['a@b.com'], ids: [newId()] }, 'The body must have either `emails` or `ids`.'],
     [remove, { emails: ['a@b.com', 'x'] }, '`emails[1]` must be '],
     [remove, { ids: ['x'] }, '`ids[0]` must be '],

@@ -35,7 +35,7 @@ export const automationRuns = [
       'The same as if the event of its trigger had happened: the run counts for the quota, and `reentry` applies.',
     body: json(NewRun),
     answers: { 202: StartedRun },
-    errors: [...KEY_ERRORS, 'automation_quota_exceeded'],
+    errors: ['missing_required_field', ...KEY_ERRORS, 'automation_quota_exceeded'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireAutomation(ctx, account_id, id)
     const given = body()

@@ -95,7 +95,7 @@ export const campaigns = [
       'Fields that are left out stay as they are; null clears a field. To change a scheduled campaign, cancel it first.',
     body: longJson(CampaignChange),
     answers: { 200: changed('campaign') },
-    errors: ['invalid_from_address'],
+    errors: ['missing_required_field', 'invalid_from_address'],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
     await changeCampaign(ctx.pool, { account_id, id }, body())

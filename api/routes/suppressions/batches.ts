@@ -49,6 +49,7 @@ export const suppressionBatches = [
       'If a suppression does not exist, `deleted` is false; if it was named by its address, its `id` is null.',
     body: json(RemovedSuppressions),
     answers: { 200: DeletedSuppressions },
+    errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, body }) => {
     const { emails, ids } = body()
     const addresses = emails?.map(({ address }) => address.toLowerCase())

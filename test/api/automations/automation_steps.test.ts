@@ -68,7 +68,7 @@ t.test('POST /automations/:id/steps inserts a step after another', async t => {
   for (const [given, message] of [
     [{ ...delay, after: 'nowhere' }, 'Step not found'],
     [{ ...delay, key: 'soon' }, 'The key `soon` is that of two steps: each needs one of its own.'],
-    [{ type: 'delay' }, /^Step `step_5`: `config` must have either `duration` or `until`/],
+    [{ type: 'delay' }, /^Step `step_5`: Missing `config.duration` or `config.until` field/],
     [{}, 'Missing `type` field.'],
   ] as const) {
     shows(t, (await add(id, given)).body, { message })

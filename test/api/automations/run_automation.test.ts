@@ -56,7 +56,7 @@ t.test('a run that cannot be started is refused', async t => {
   const typed = await create({ steps: undefined, trigger: 'paid', status: 'disabled' })
   for (const [automation, body, status, message] of [
     [disabled, { contact_id: ada }, 422, 'The automation is disabled: enable it first.'],
-    [id, {}, 422, '`contact_id` or `email` must be given.'],
+    [id, {}, 422, 'Missing `contact_id` or `email` field.'],
     [id, { contact_id: ada, email: 'ada@b.com' }, 422, '`email` cannot be combined with `contact_id`.'],
     [id, { contact_id: newId() }, 404, 'Contact not found'],
     [id, { contact_id: foreign }, 404, 'Contact not found'],

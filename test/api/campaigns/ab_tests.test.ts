@@ -37,7 +37,7 @@ t.test('an A/B test is stored with defaults; null or `enabled`: false removes it
 t.test('an invalid A/B test is refused with its field', async t => {
   const from = `News <news@${account.domain}>`
   for (const [ab_test, message] of [
-    [{}, '`ab_test.variants` must have 2 to 5 variants.'],
+    [{}, 'Missing `ab_test.variants` field.'],
     [{ variants: [{}] }, '`ab_test.variants` must have 2 to 5 variants.'],
     [{ variants: Array(6).fill({}) }, '`ab_test.variants` must have 2 to 5 variants.'],
     [{ variants: [{ key: 'B' }, {}] }, '`ab_test.variants` must have different keys.'],

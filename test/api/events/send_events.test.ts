@@ -69,7 +69,7 @@ t.test('an event with an invalid field is refused', async t => {
   await refused({ domain, ...who }, 'Missing `event` field.', 'missing_required_field')
   await refused({ event: 'x', ...who }, 'Missing `domain`: the name or the id of one of your domains.')
   await refused({ event: 'x', domain: 'b.com', ...who }, '`domain` must be the name or the id of one of your domains.')
-  await refused({ event: 'x', domain }, '`contact_id` or `email` must be given.')
+  await refused({ event: 'x', domain }, 'Missing `contact_id` or `email` field.', 'missing_required_field')
   await refused({ event: 'x', domain, ...who, email: 'a@b.com' }, '`email` cannot be combined with `contact_id`.')
   await refused({ event: 'x', domain, email: 'nobody' }, '`email` must be an address such as ann@acme.com.')
   await refused({ event: 'x', domain, contact_id: 'x' }, '`contact_id` must be an id: a UUID.')

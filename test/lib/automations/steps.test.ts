@@ -108,7 +108,12 @@ t.test('errors name the step and the field', async t => {
       { duration: 'soon' },
       'Step `a`: `config.duration` must be a length of time such as `30 minutes` or `1 day 12 hours`.',
     ],
-    ['delay', {}, 'Step `a`: `config` must have either `duration` or `until`.'],
+    ['delay', {}, 'Step `a`: Missing `config.duration` or `config.until` field.'],
+    [
+      'delay',
+      { duration: '1 day', until: { time: '09:00' } },
+      'Step `a`: `config` must have either `duration` or `until`.',
+    ],
     [
       'delay',
       { until: { time: '09:00', timezone: 'Mars' } },
@@ -139,7 +144,11 @@ t.test('errors name the step and the field', async t => {
       { event_name: 'x', filter_rule: rule },
       'Step `a`: `config.filter_rule.field` must be `event.<key>`: only the event is looked at.',
     ],
-    ['contact_update', {}, 'Step `a`: `config` must have `first_name`, `last_name`, `unsubscribed` or `properties`.'],
+    [
+      'contact_update',
+      {},
+      'Step `a`: Missing `config.first_name`, `config.last_name`, `config.unsubscribed` or `config.properties` field.',
+    ],
     [
       'webhook',
       {},
@@ -147,8 +156,8 @@ t.test('errors name the step and the field', async t => {
     ],
   ]
   for (const [type, config, message] of cases) t.equal(messageOf(type, config), message)
-  t.equal(messageOf('delay', {}, 'a b'), '`key` must be 1 to 100 letters, digits, `_`, `-` or `.`.')
-  t.equal(messageOf('delay', {}, SEGMENT), '`key` must not look like an id.')
+  t.equal(messageOf('delay', { duration: '1 day' }, 'a b'), '`key` must be 1 to 100 letters, digits, `_`, `-` or `.`.')
+  t.equal(messageOf('delay', { duration: '1 day' }, SEGMENT), '`key` must not look like an id.')
   const many = { type: 'and', rules: Array.from({ length: 2 }, () => ({ type: 'or', rules: Array(26).fill(rule) })) }
   t.equal(
     messageOf('condition', many),
