@@ -28,6 +28,12 @@ export function requireOne(...names: [string, string]) {
   }
 }
 
+/** A member that is set when a record is created. */
+export const Fixed = z
+  .undefined({ error: 'cannot be changed' })
+  .optional()
+  .meta({ not: {}, description: 'Cannot be changed.' })
+
 /** Returns a text as it is quoted in a message: as JSON, of at most 100 characters. */
 export function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)

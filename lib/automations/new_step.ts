@@ -112,6 +112,7 @@ export type AddedStep = z.output<typeof AddedStep>
 /** The body of PATCH /automations/:id/steps/:step_id. */
 export const StepChange = z
   .object({
+    key: z.string().optional().describe('Cannot be changed: the key that it has.'),
     type: type.optional().describe('Type of the step. Default: as it is. With another one, give its `config`.'),
     config: config.describe('The whole configuration. Default: as it is.'),
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { Fixed } from '#lib/zod_fields.ts'
 import { IMPLIED_DOMAIN } from './new_contact.ts'
 
 /** In characters. */
@@ -22,6 +23,6 @@ export const NewAudience = withTwins(
 export const AudienceChange = z
   .object({
     name: GroupName.describe(NAME),
-    domain: z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {}, description: 'Cannot be changed.' }),
+    domain: Fixed,
   })
   .meta({ id: 'AudienceChange' })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { isTimeZone, NOT_A_ZONE } from '#lib/time_zones.ts'
-import { counted, record } from '#lib/zod_fields.ts'
+import { counted, Fixed, record } from '#lib/zod_fields.ts'
 import { PropertyValue } from './new_property.ts'
 
 /** In characters. */
@@ -104,11 +104,6 @@ export const NewContact = withTwins(
   }),
 ).meta({ id: 'NewContact' })
 export type NewContact = z.output<typeof NewContact>
-
-const Fixed = z
-  .undefined({ error: 'cannot be changed' })
-  .optional()
-  .meta({ not: {}, description: 'Cannot be changed.' })
 
 /** The body of PATCH /contacts/:id. */
 export const ContactChange = withTwins(

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { Fixed } from '#lib/zod_fields.ts'
 
 export const PropertyType = z.enum(['string', 'number'])
 export type PropertyType = z.infer<typeof PropertyType>
@@ -52,11 +53,6 @@ export const NewProperty = withTwins(
     }),
 ).meta({ id: 'NewContactProperty' })
 export type NewProperty = z.output<typeof NewProperty>
-
-const Fixed = z
-  .undefined({ error: 'cannot be changed' })
-  .optional()
-  .meta({ not: {}, description: 'Cannot be changed.' })
 
 /** The body of PATCH /contact-properties/:id. */
 export const PropertyChange = withTwins(

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import { clip } from '#lib/zod_fields.ts'
+import { clip, Fixed } from '#lib/zod_fields.ts'
 import { BrandChange } from './brand.ts'
 import { type RecordedDomain, TRACKING_SUBDOMAIN } from './domain_records.ts'
 
@@ -52,11 +52,6 @@ export const DomainFields = z.object({
 })
 export const NewDomain = withTwins(DomainFields).meta({ id: 'NewDomain' })
 export type NewDomain = z.infer<typeof NewDomain>
-
-const Fixed = z
-  .undefined({ error: 'cannot be changed' })
-  .optional()
-  .meta({ not: {}, description: 'Cannot be changed.' })
 
 /** In characters. */
 const MAX_ADDRESS = 500

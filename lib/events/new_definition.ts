@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { counted, record } from '#lib/zod_fields.ts'
+import { counted, Fixed, record } from '#lib/zod_fields.ts'
 
 /** In characters. */
 const MAX_NAME = 255
@@ -42,7 +42,7 @@ export const NewEventDefinition = z
 /** The body of PATCH /events/:id. */
 export const EventDefinitionChange = z
   .object({
-    name: z.undefined({ error: 'cannot be changed' }).optional().meta({ not: {}, description: 'Cannot be changed.' }),
+    name: Fixed,
     schema: Schema.transform(schema => (schema === null ? {} : schema)).describe(`${SCHEMA} Null: no types.`),
   })
   .meta({ id: 'EventDefinitionChange' })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { GroupName } from '#lib/contacts/new_audience.ts'
 import { PropertyValue } from '#lib/contacts/new_property.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
-import { counted } from '#lib/zod_fields.ts'
+import { counted, Fixed } from '#lib/zod_fields.ts'
 import { MAX_CONDITIONS } from './conditions.ts'
 import { RulesField } from './read_rules.ts'
 
@@ -111,11 +111,6 @@ const NoAudience = z
 
 const NAME = 'One line of 1 to 255 characters. Unique among the segments of the domain.'
 const DOMAIN = 'Name or id of the domain. Default: that of the API key.'
-
-const Fixed = z
-  .undefined({ error: 'cannot be changed' })
-  .optional()
-  .meta({ not: {}, description: 'Cannot be changed.' })
 
 /** The body of POST /segments. */
 export const NewSegment = withTwins(

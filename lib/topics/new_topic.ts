@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Subscription } from '#lib/contacts/new_contact.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { Fixed } from '#lib/zod_fields.ts'
 
 /** In characters. */
 const MAX_NAME = 50
@@ -41,11 +42,6 @@ export const NewTopic = withTwins(
   }),
 ).meta({ id: 'NewTopic' })
 
-const Fixed = z
-  .undefined({ error: 'cannot be changed' })
-  .optional()
-  .meta({ not: {}, description: 'Cannot be changed.' })
-
 /** The body of PATCH /topics/:id. Fields that are left out stay as they are. */
 export const TopicChange = withTwins(
   z.object({
@@ -54,5 +50,6 @@ export const TopicChange = withTwins(
     visibility: Visibility.optional().describe(VISIBILITY),
     default_subscription: Fixed,
     domain_id: Fixed,
+    domain: Fixed,
   }),
 ).meta({ id: 'TopicChange' })

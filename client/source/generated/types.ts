@@ -285,6 +285,8 @@ export type AutomationStep = {
 }
 
 export type AutomationStepChange = {
+  /** Cannot be changed: the key that it has. */
+  key?: string
   /** Type of the step. Default: as it is. With another one, give its `config`. */
   type?: "trigger" | "send_email" | "delay" | "wait_for_event" | "condition" | "contact_update" | "contact_delete" | "add_to_segment" | "remove_from_segment" | "wait" | "branch" | "update_contact"
   /** The whole configuration. Default: as it is. */

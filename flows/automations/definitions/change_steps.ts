@@ -39,12 +39,13 @@ export async function changeStep(
   services: Dependencies,
   automation: AutomationId,
   ref: string,
-  { type, config }: StepChange,
+  { key, type, config }: StepChange,
 ): Promise<string> {
   let id = ''
   await changeGraph(services, automation, before => {
     const found = findStep(before, ref)
     id = found.id
+    if (key !== undefined && key !== found.key) throw new ApiError('validation_error', '`key` cannot be changed.')
     const step = parse(NewStep, { key: found.key, type: type ?? found.type, config: config ?? found.config })
     return { steps: before.steps.map(one => (one === found ? step : one)), connections: listConnections(before) }
   })

@@ -84,12 +84,13 @@ t.test('PATCH /automations/:id/steps/:step_id changes its config', async t => {
   await change(id, String(steps[0]?.id).toUpperCase(), { config: { event_name: 'paid' } })
   t.strictSame(await triggersOf(world, id), [{ domain_id: account.domain_id, event: 'paid' }])
   await change(id, 'later', {})
-  await change(id, 'hello', {})
+  await change(id, 'hello', { key: 'hello' })
   shows(t, await get(id), { trigger: 'paid', version: 3 })
   for (const [ref, given, message] of [
     ['later', { config: { duration: 'x' } }, /^Step `later`: `config.duration` must be a length of time/],
     ['later', { type: 'condition' }, /^Step `later`: `config.type` must be/],
     ['later', { ...condition }, /^The step `later` has a connection of type `default`/],
+    ['later', { key: 'other' }, '`key` cannot be changed.'],
     ['nowhere', {}, 'Step not found'],
     [newId(), {}, 'Step not found'],
   ] as const) {

@@ -65,7 +65,7 @@ t.test('the name of a topic is unique in the account', async t => {
 
 t.test('the default subscription of a topic and its domain cannot be changed', async t => {
   const id = await makeTopic('Fixed')
-  for (const field of ['default_subscription', 'domain_id']) {
+  for (const field of ['default_subscription', 'domain_id', 'domain']) {
     const message = `\`${field}\` cannot be changed.`
     shows(t, await patch(`/topics/${id}`, { [field]: 'opt_out' }), { status: 422, body: { message } })
   }
