@@ -41,7 +41,7 @@ function toApiError(issue: z.core.$ZodIssue, field: string): ApiError {
 
 /**
  * Returns the path of an issue as the caller wrote it, `attachments[1].contentId`: with camelCase names, and without an index
- * where a single value stands for a list.
+ * where a single value stands for a list. A list that stands for an object has the name of the member that it is.
  */
 function writtenPath(path: PropertyKey[], body: unknown, is_part: boolean): string {
   let written = ''
@@ -52,7 +52,7 @@ function writtenPath(path: PropertyKey[], body: unknown, is_part: boolean): stri
     const twin = twinOf(String(key))
     const given = members[key] === undefined && Object.hasOwn(members, twin) ? twin : key
     written += step(given, written === '' && !is_part)
-    value = members[given]
+    if (typeof key === 'number' || !Array.isArray(value)) value = members[given]
   }
   return written
 }

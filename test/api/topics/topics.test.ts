@@ -143,9 +143,13 @@ t.test('an unknown topic, contact or choice is refused and nothing is stored', a
   const unknown = await patch(`/contacts/${newId()}/topics`, [choice])
   shows(t, unknown, { status: 404, body: { message: 'Contact not found' } })
   const topics = [{ id: topic, subscription: 'never' }]
-  const wrong = await patch(`/contacts/${contact}/topics`, { topics })
-  const message = '`topics[0].subscription` must be `opt_in` or `opt_out`.'
-  shows(t, wrong, { status: 422, body: { message } })
+  for (const body of [topics, { topics }]) {
+    const wrong = await patch(`/contacts/${contact}/topics`, body)
+    const message = '`topics[0].subscription` must be `opt_in` or `opt_out`.'
+    shows(t, wrong, { status: 422, body: { message } })
+  }
+  const missing = await patch(`/contacts/${contact}/topics`, [choice, { id: topic }])
+  shows(t, missing, { status: 422, body: { message: 'Missing `topics[1].subscription` field.' } })
   const { data } = await get(`/contacts/${contact}/topics`)
   shows(
     t,
