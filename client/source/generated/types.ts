@@ -415,7 +415,7 @@ export type CampaignAb = {
   test_percentage: number
   /** Hours from the last email of the test until the winner is chosen. */
   wait_hours: number
-  /** When the winner is chosen; null: the test is still being sent. */
+  /** When the winner is chosen; null: the test is still being sent, or is canceled. */
   decide_at: string | null
   /** Key of the winner. */
   winner: string | null

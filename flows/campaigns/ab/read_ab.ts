@@ -38,7 +38,10 @@ export const CampaignAb = z
     winner_metric: WinnerMetric.describe('The rate by which the winner is chosen.'),
     test_percentage: z.int().describe('Percentage of the recipients that get the test.'),
     wait_hours: z.int().describe('Hours from the last email of the test until the winner is chosen.'),
-    decide_at: z.date().nullable().describe('When the winner is chosen; null: the test is still being sent.'),
+    decide_at: z
+      .date()
+      .nullable()
+      .describe('When the winner is chosen; null: the test is still being sent, or is canceled.'),
     winner: z.string().nullable().describe('Key of the winner.'),
     decided_at: z.date().nullable().describe('When it was chosen.'),
     decided_by: z.enum(['automatic', 'manual']).nullable().describe('`manual`: by a request.'),
@@ -61,13 +64,13 @@ export async function readAb(db: Queryable, campaign: CampaignId): Promise<Campa
   const sent = await listVariants(db, campaign)
   const counted = await readVariantFigures(db, campaign)
   const ahead = sent.length > 0 ? judgeVariants(sent, counted, winner_metric).confidence : 0
+  const status = statusOf(found, decision)
   const confidence = decision?.decided_confidence ?? ahead
   return {
     object: 'campaign_ab',
     campaign_id: campaign.id,
-    status: statusOf(found, decision),
-    ...{ winner_metric, test_percentage, wait_hours },
-    decide_at: decision?.decide_at ?? null,
+    ...{ status, winner_metric, test_percentage, wait_hours },
+    decide_at: status === 'canceled' ? null : (decision?.decide_at ?? null),
     winner: sent.find(({ variant }) => variant === decision?.decided_variant)?.key ?? null,
     decided_at: decision?.decided_at ?? null,
     decided_by: decision?.decided_by ?? null,

@@ -128,7 +128,7 @@ t.test('a paused test resumes as a test, and a canceled one has no winner', asyn
   await send_campaign(campaign, work)
   const { recipients = 0, delivered = 0, canceled } = await figuresOf(world, campaign)
   t.strictSame([recipients, canceled], [60, 60 - delivered])
-  shows(t, (await ask('GET', '/ab')).body, { status: 'canceled', winner: null })
+  shows(t, (await ask('GET', '/ab')).body, { status: 'canceled', decide_at: null, winner: null })
 })
 
 t.test('a test of all recipients ends without a winner', async t => {
