@@ -1,8 +1,8 @@
 import type { Blobs } from '#flows/files/blobs.ts'
 import { toCopyLine } from '#lib/contacts/import/copy_text.ts'
-import { readRow, shownEmail } from '#lib/contacts/import/read_row.ts'
+import { type Row, readRow, shownEmail } from '#lib/contacts/import/read_row.ts'
 import { SeenAddresses } from '#lib/contacts/import/seen_addresses.ts'
-import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
+import { type CsvRecord, readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
 import { newId } from '#lib/ids.ts'
 import type { LeasedImport } from '#sql/contacts/import/imports.ts'
 import { type StagedChunk, stageChunk } from '#sql/contacts/import/staging.ts'
@@ -34,7 +34,7 @@ export async function stageFile(
   stopping: AbortSignal,
   progress: StageProgress,
 ): Promise<void> {
-  const { account_id, id, blob_id, options, merged_through } = leased
+  const { account_id, blob_id, options, merged_through } = leased
   let records = 0
   let faults = 0
   let error: string | null = null
@@ -52,8 +52,7 @@ export async function stageFile(
     for await (const { n, line, cells } of readRecords(blobs.read(account_id, blob_id), options)) {
       records = n
       const row = readRow(cells, options)
-      if (typeof row !== 'string')
-        chunk.add(toCopyLine(id, { ...row, n, line, id: newId(), may_repeat: seen.add(row.email) }))
+      if (typeof row !== 'string') chunk.add(lineOf(leased, { n, line, cells }, row, seen.add(row.email)))
       // Faults of records that are already merged are stored already.
       else if (n > merged_through) chunk.addFault({ n, line, email: shownEmail(cells, options.columns), message: row })
       if (typeof row === 'string' && ++faults === MAX_FAULTS) {
@@ -76,6 +75,18 @@ export async function stageFile(
   await store()
   await storing
   progress.end({ records, error })
+}
+
+/** Returns the line of COPY for a record, with the address as it is in the file only if an error may show it. */
+function lineOf(
+  { id: import_id, options }: Leased,
+  { n, line, cells }: CsvRecord,
+  row: Row,
+  may_repeat: boolean,
+): string {
+  const written = may_repeat ? shownEmail(cells, options.columns) : null
+  const written_email = written === row.email ? null : written
+  return toCopyLine(import_id, { ...row, n, line, id: newId(), may_repeat, written_email })
 }
 
 /** Lines of COPY. They are encoded early, because as text they would take several times the memory. */

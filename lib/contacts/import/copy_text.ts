@@ -1,20 +1,23 @@
 import type { Row } from './read_row.ts'
 
-/** A row to stage. `id`: for the contact, if it is a new one. `may_repeat`: false if no earlier row has the address. */
-export type StagedRow = Row & { n: number; line: number; id: string; may_repeat: boolean }
+/**
+ * A row to stage. `id`: for the contact, if it is a new one. `may_repeat`: false if no earlier row has the address.
+ * `written_email`: the address as it is in the file, if the row may be skipped and it is not the same as `email`.
+ */
+export type StagedRow = Row & { n: number; line: number; id: string; may_repeat: boolean; written_email: string | null }
 
 /**
  * Returns a line in COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html), in the order of COPIED_COLUMNS.
  */
 export function toCopyLine(import_id: string, row: StagedRow): string {
-  const { n, line, id, email, first_name, last_name, unsubscribed, properties, timezone, may_repeat } = row
+  const { n, line, id, email, first_name, last_name, unsubscribed, properties, timezone } = row
   const json = properties === null ? null : JSON.stringify(properties)
   const texts = [email, first_name, last_name].map(value).join('\t')
-  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${unsubscribed ?? '\\N'}\t${value(json)}\t${value(timezone)}\t${may_repeat}\n`
+  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${unsubscribed ?? '\\N'}\t${value(json)}\t${value(timezone)}\t${row.may_repeat}\t${value(row.written_email)}\n`
 }
 
 export const COPIED_COLUMNS =
-  'import_id, n, line, id, email, first_name, last_name, unsubscribed, properties, timezone, may_repeat'
+  'import_id, n, line, id, email, first_name, last_name, unsubscribed, properties, timezone, may_repeat, written_email'
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 

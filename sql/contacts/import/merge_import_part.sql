@@ -21,7 +21,8 @@ BEGIN
     WHERE r.import_id = i.id AND r.n > after AND r.n <= up_to
   ), noted AS (
     INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
-    SELECT i.account_id, i.id, s.n, s.line, s.email, 'skipped', 'The address is on line ' || s.first_line || ' already.'
+    SELECT i.account_id, i.id, s.n, s.line, coalesce(s.written_email, s.email), 'skipped',
+      'The address is on line ' || s.first_line || ' already.'
     FROM slice s WHERE s.first_n < s.n AND i.skipped < 100000
   )
   SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
