@@ -3,7 +3,7 @@ import { ApiError } from '#lib/errors.ts'
 import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
 import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
 import { HEAD_BYTES } from '#lib/files/csv/text_encoding.ts'
-import { unescapeFormula } from '#lib/files/csv/write_csv.ts'
+import { readCell } from '#lib/files/csv/write_csv.ts'
 import { newId } from '#lib/ids.ts'
 import { parse } from '#lib/json/parse.ts'
 import { simulatedOutcome } from '#lib/mail/simulator.ts'
@@ -82,7 +82,7 @@ type RowFault = { email: string; message: string }
 
 function readRow(cells: string[], columns: Columns, simulator: string): NewSuppressionRow | RowFault {
   const given = COLUMNS.map(name => {
-    const text = unescapeFormula(cells[columns[name] ?? cells.length]?.trim() ?? '')
+    const text = readCell(cells[columns[name] ?? cells.length])
     return [name, text === '' ? undefined : text]
   })
   const row = Object.fromEntries(given) as Record<string, string | undefined>

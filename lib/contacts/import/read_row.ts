@@ -1,6 +1,6 @@
 import type { PropertyValue } from '#lib/contacts/new_property.ts'
 import { MAX_COLUMNS } from '#lib/files/csv/read_records.ts'
-import { unescapeFormula } from '#lib/files/csv/write_csv.ts'
+import { readCell } from '#lib/files/csv/write_csv.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { isTimeZone, NOT_A_ZONE } from '#lib/time_zones.ts'
 import type { Column, ImportOptions } from './options.ts'
@@ -35,7 +35,7 @@ export function readRow(cells: string[], { width, columns }: Pick<ImportOptions,
     ...{ email: '', first_name: null, last_name: null, unsubscribed: null, timezone: null, properties: null },
   }
   for (const column of columns) {
-    const text = unescapeFormula(cells[column.index]?.trim() ?? '')
+    const text = readCell(cells[column.index])
     const wrong = column.member === 'property' ? readProperty(row, column, text) : readMember(row, column.member, text)
     if (wrong) return `\`${column.name}\` ${wrong}.`
   }

@@ -1,3 +1,4 @@
+import { parse } from 'csv-parse/sync'
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
@@ -58,6 +59,38 @@ t.test('GET /contacts/export writes a CSV that an import restores exactly', asyn
     t.strictSame(await get(other.key, other.domain), await get(account.key, account.domain))
   }
 })
+
+t.test(
+  'GET /contacts/export escapes full-width formulas and those after blanks, and an import restores them',
+  async t => {
+    const [from, to] = [await newAccount(world), await newAccount(world)]
+    for (const { key } of [from, to]) await post('/contact-properties', { key: 'note', type: 'string' }, key)
+    const signs = ['=', '+', '-', '@', '\uff1d', '\uff0b', '\uff0d', '\uff20']
+    const blanks = ['', ' ', '\u00a0', '\u200b', '\u2028', '\v', '\f', '\n', "'", " '", '\u200b \ufeff']
+    const notes = blanks
+      .flatMap(blank => signs.map(sign => `${blank}${sign}1+1 `))
+      .concat('\nx', '\r=1', "'\tx", "'plain")
+    const contacts = notes.map((note, n) => ({ email: `n${n}@b.com`, properties: { note } }))
+    shows(t, await post('/contacts/batch', { contacts }, from.key), { body: { created: notes.length } })
+    const read = async ({ key, domain }: typeof from) => {
+      const headers = { authorization: `Bearer ${key}`, 'user-agent': 'test' }
+      const response = await fetch(`${api.url}/api/contacts/export?domain=${domain}`, { headers })
+      return response.text()
+    }
+    const text = await read(from)
+    t.strictSame(
+      parse(text, { from: 2 }).map((cells: string[]) => cells[6]),
+      notes.map(note => (note === "'plain" ? note : `'${note}`)),
+    )
+    shows(t, await new Imports(api, to.key, importer).ofText(text), { counts: { created: notes.length, failed: 0 } })
+    const withoutTime = (csv: string) =>
+      csv
+        .replaceAll(/[^,]+Z/g, 'T')
+        .split('\r\n')
+        .toSorted()
+    t.strictSame(withoutTime(await read(to)), withoutTime(text))
+  },
+)
 
 t.test('POST /suppressions/import adds valid addresses, and the export lists them', async t => {
   const csv =

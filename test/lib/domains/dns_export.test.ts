@@ -31,11 +31,23 @@ t.test('a zone file has full names, priorities, and texts split at 255 bytes', a
 })
 
 t.test('a CSV file follows RFC 4180 and contains no formulas', async t => {
-  const hostile = ['=1+1', '+1', '-1', '@x', '\tx', 'a,b', 'say "hi"', 'two\nlines', 'plain']
+  const hostile = ['=1+1', '+1', '-1', '@x', '\tx', '\uff1d1', '\u00a0=1', 'a,b', 'say "hi"', 'two\nlines', 'plain']
   const rows = hostile.map(value => ({ ...(records[2] as DomainRecord), value }))
   const { filename, content_type, content } = exportRecords(domain, rows, 'csv')
   t.strictSame([filename, content_type], ['b.co.csv', 'text/csv'])
-  const values = ["'=1+1", "'+1", "'-1", "'@x", "'\tx", '"a,b"', '"say ""hi"""', '"two\nlines"', 'plain']
+  const values = [
+    "'=1+1",
+    "'+1",
+    "'-1",
+    "'@x",
+    "'\tx",
+    "'\uff1d1",
+    "'\u00a0=1",
+    '"a,b"',
+    '"say ""hi"""',
+    '"two\nlines"',
+    'plain',
+  ]
   const lines = values.map(value => `TXT,send.b.co,${value},,3600\r\n`)
   t.equal(content, `type,name,value,priority,ttl\r\n${lines.join('')}`)
   t.match(exportRecords(domain, records, 'csv').content, '\r\nMX,send.b.co,feedback.server.com,10,3600\r\n')
