@@ -1,11 +1,11 @@
-import { Writable } from 'node:stream'
+import type { Part } from 'formidable'
 import type { Context, Middleware } from '#api/context.ts'
 import type { ImportFile } from '#flows/contacts/import/create_import.ts'
 import { SharedBudget } from '#lib/async/shared_budget.ts'
 import { ApiError } from '#lib/errors.ts'
-import { EncodingProbe } from '#lib/files/csv/text_encoding.ts'
 import { findUnstorable } from '#lib/json/unstorable_json.ts'
 import { ArrivingBlob } from './arriving_blob.ts'
+import { ArrivingCsv } from './arriving_csv.ts'
 import { NOT_WHOLE, readTemplateBody, requireIdentity } from './read_body.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -54,14 +54,18 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
     return file
   }
   const limits = { maxFileSize: max_bytes, maxTotalFileSize: max_bytes, maxFieldsSize: MAX_FIELDS, maxFields: 50 }
-  const formidable = { ...limits, minFileSize: 0, allowEmptyFiles: true, fileWriteStreamHandler: open }
-  const { koaBody } = await import('koa-body') // few processes ever need it
+  // Few processes ever need them.
+  const [{ koaBody }, { multipart }] = await Promise.all([import('koa-body'), import('formidable')])
+  const plugins = { enabledPlugins: [multipart, tellFilesByName] }
+  const formidable = { ...limits, ...plugins, minFileSize: 0, allowEmptyFiles: true, fileWriteStreamHandler: open }
   const read = koaBody({ multipart: true, formidable: formidable as object })
   try {
     await read(ctx, async () => {})
   } catch (error) {
-    throw formError(ctx, error, files)
+    throwFault(files)
+    throw formError(ctx, error)
   }
+  throwFault(files) // which formidable hides once it has read the last line of the form
   const [file, another] = files
   if (!file) throw new ApiError('missing_required_field', 'Missing `file` field.')
   if (another) throw new ApiError('validation_error', 'The form must have only one file.')
@@ -69,41 +73,18 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
   ctx.state.file = file.arrived as ImportFile
 }
 
-/** Stores what is written to it. `arrived` is set once it has finished. */
-class ArrivingCsv extends Writable {
-  arrived: ImportFile | undefined
-  fault: unknown
-  readonly #blob: ArrivingBlob
-  readonly #probe = new EncodingProbe()
+type Form = { onPart(part: Part): unknown; _handlePart(part: Part): unknown }
 
-  constructor(blob: ArrivingBlob) {
-    super()
-    this.#blob = blob
-  }
-
-  override _write(chunk: Buffer, _: unknown, done: (error?: Error) => void): void {
-    this.#probe.push(chunk)
-    this.#blob.write(chunk).then(() => done(), this.#failing(done))
-  }
-
-  override _final(done: (error?: Error) => void): void {
-    const end = async () => {
-      const { id } = await this.#blob.end()
-      this.arrived = { ...this.#probe.end(), blob_id: id }
-    }
-    end().then(() => done(), this.#failing(done))
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#blob.stop().then(() => done(error))
-  }
-
-  /** Keeps the error of the store, since formidable may report another one in its place. */
-  #failing(done: (error: Error) => void): (error: Error) => void {
-    return error => {
-      this.fault = error
-      done(error)
-    }
+/**
+ * A plugin of formidable, which takes parts with a Content-Type for files and all others for fields. The type is optional for both
+ * (RFC 7578 section 4.4): a file is a part that has a file name, or the name of the file's field.
+ */
+function tellFilesByName(form: Form): void {
+  form.onPart = part => {
+    const { 'content-disposition': disposition = '' } = (part as unknown as { headers: Record<string, string> }).headers
+    const isFile = part.name === 'file' || /;\s*filename\*?=/i.test(disposition)
+    part.mimetype = isFile ? part.mimetype || 'application/octet-stream' : null
+    return form._handlePart(part)
   }
 }
 
@@ -111,9 +92,12 @@ class ArrivingCsv extends Writable {
 const TOO_LARGE = new Set([1009, 1016])
 const ABORTED = 1002
 
-function formError(ctx: Context, error: unknown, files: ArrivingCsv[]): unknown {
+function throwFault(files: ArrivingCsv[]): void {
   const fault = files.find(file => file.fault !== undefined)?.fault
-  if (fault !== undefined) return fault
+  if (fault !== undefined) throw fault
+}
+
+function formError(ctx: Context, error: unknown): unknown {
   const { code } = error as { code?: unknown }
   if (TOO_LARGE.has(Number(code))) return tooLarge(ctx, error)
   if (code === ABORTED) return new ApiError('validation_error', NOT_WHOLE, { cause: error })

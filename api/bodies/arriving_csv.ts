@@ -1,0 +1,45 @@
+import { Writable } from 'node:stream'
+import type { ImportFile } from '#flows/contacts/import/create_import.ts'
+import { EncodingProbe } from '#lib/files/csv/text_encoding.ts'
+import type { ArrivingBlob } from './arriving_blob.ts'
+
+/** Stores what is written to it. `arrived` is set once it has finished. */
+export class ArrivingCsv extends Writable {
+  arrived: ImportFile | undefined
+  fault: unknown
+  readonly #blob: ArrivingBlob
+  readonly #probe = new EncodingProbe()
+
+  constructor(blob: ArrivingBlob) {
+    super()
+    this.#blob = blob
+  }
+
+  override _write(chunk: Buffer, _: unknown, done: (error?: Error) => void): void {
+    const store = async () => {
+      this.#probe.push(chunk)
+      await this.#blob.write(chunk)
+    }
+    store().then(() => done(), this.#failing(done))
+  }
+
+  override _final(done: (error?: Error) => void): void {
+    const end = async () => {
+      const { id } = await this.#blob.end()
+      this.arrived = { ...this.#probe.end(), blob_id: id }
+    }
+    end().then(() => done(), this.#failing(done))
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#blob.stop().then(() => done(error))
+  }
+
+  /** Keeps the error of the store, since formidable may report another one in its place. */
+  #failing(done: (error: Error) => void): (error: Error) => void {
+    return error => {
+      this.fault = error
+      done(error)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { Imports } from '#test/support/contacts/imports.ts'
+import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const imports = new Imports(api, account.key, openWork(t, world).importer)
+
+type Answered = { status: number; head: string; body: { id: string; message: string } }
+
+const part = (headers: string[], content: string | Buffer) =>
+  Buffer.concat([Buffer.from(`--x\r\n${headers.join('\r\n')}\r\n\r\n`), Buffer.from(content), Buffer.from('\r\n')])
+
+/** Sends a form, without its end if it is said to have `of_length` bytes, and reads all that is sent back. */
+async function post(parts: Buffer[], of_length = 0): Promise<Answered> {
+  const form = Buffer.concat([...parts, Buffer.from(of_length > 0 ? '' : '--x--\r\n')])
+  const head = [
+    'POST /api/contacts/imports HTTP/1.1',
+    ...['host: x', 'user-agent: test', `authorization: Bearer ${account.key}`, 'connection: close'],
+    ...['content-type: multipart/form-data; boundary=x', `content-length: ${of_length || form.length}`],
+  ]
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  socket.write(form)
+  const answer = await text(socket)
+  const end = answer.indexOf('\r\n\r\n')
+  return {
+    ...{ status: Number(answer.split(' ')[1]), head: answer.slice(0, end) },
+    body: JSON.parse(answer.slice(answer.indexOf('{', end), answer.lastIndexOf('}') + 1)),
+  }
+}
+
+const domain = part(['Content-Disposition: form-data; name="domain"'], account.domain)
+
+t.test('a form part with a file name is a file without a Content-Type', async t => {
+  const large = `email\n${Array.from({ length: 100_000 }, (_, n) => `large${n}@b.com\n`).join('')}`
+  const dispositions = [
+    'form-data; name="file"; filename="contacts.csv"',
+    'form-data; name="contacts"; filename="contacts.csv"',
+    'form-data; name="file"; filename=""',
+    'form-data; name="file"; filename*=utf-8\'\'%C3%A4.csv',
+    'form-data; name="file"',
+  ]
+  for (const [n, disposition] of dispositions.entries()) {
+    const csv = `email\nann${n}@b.com\nbob${n}@b.com\n`
+    const { status, body } = await post([domain, part([`Content-Disposition: ${disposition}`], csv)])
+    t.equal(status, 201, disposition)
+    shows(t, await imports.finish(body.id), { counts: { created: 2, failed: 0 } })
+  }
+  const { status } = await post([domain, part([`Content-Disposition: ${dispositions[0]}`], large)])
+  t.equal(status, 201)
+})
+
+t.test('a form part with a Content-Type and without a file name is a field', async t => {
+  const file = part(['Content-Disposition: form-data; name="file"; filename="a.csv"'], 'Mail\nfield@b.com\n')
+  const fieldOf = (name: string, type: string, value: string) =>
+    part([`Content-Disposition: form-data; name="${name}"`, `Content-Type: ${type}`], value)
+  const map = fieldOf('column_map', 'application/json', '{"email":"Mail"}')
+  const { status, body } = await post([fieldOf('domain', 'text/plain; charset=utf-8', account.domain), map, file])
+  t.equal(status, 201)
+  shows(t, await imports.finish(body.id), { counts: { created: 1 } })
+})
