@@ -1,9 +1,11 @@
 import { Writable } from 'node:stream'
 import type { ImportFile } from '#flows/contacts/import/create_import.ts'
-import { EncodingProbe } from '#lib/files/csv/text_encoding.ts'
+import { ApiError } from '#lib/errors.ts'
+import { type HeaderError, requireFirstLine } from '#lib/files/csv/header.ts'
+import { EncodingProbe, HEAD_BYTES } from '#lib/files/csv/text_encoding.ts'
 import type { ArrivingBlob } from './arriving_blob.ts'
 
-/** Stores what is written to it. `arrived` is set once it has finished. */
+/** Stores what is written to it. `arrived` is set once it has finished. A file without a header is refused by its first bytes. */
 export class ArrivingCsv extends Writable {
   arrived: ImportFile | undefined
   fault: unknown
@@ -17,7 +19,7 @@ export class ArrivingCsv extends Writable {
 
   override _write(chunk: Buffer, _: unknown, done: (error?: Error) => void): void {
     const store = async () => {
-      this.#probe.push(chunk)
+      this.#look(chunk)
       await this.#blob.write(chunk)
     }
     store().then(() => done(), this.#failing(done))
@@ -35,7 +37,19 @@ export class ArrivingCsv extends Writable {
     this.#blob.stop().then(() => done(error))
   }
 
-  /** Keeps the error of the store, since formidable may report another one in its place. */
+  /** Looks at the header once, when as much of the file has arrived as it may take. */
+  #look(chunk: Buffer): void {
+    const isShort = this.#probe.head.length < HEAD_BYTES
+    this.#probe.push(chunk)
+    if (!isShort || this.#probe.head.length < HEAD_BYTES) return
+    try {
+      requireFirstLine(this.#probe.head)
+    } catch (error) {
+      throw new ApiError('validation_error', (error as HeaderError).message, { cause: error })
+    }
+  }
+
+  /** Keeps the error of the store or of the header, since formidable may report another one in its place. */
   #failing(done: (error: Error) => void): (error: Error) => void {
     return error => {
       this.fault = error

@@ -1,12 +1,14 @@
 import { parse } from 'csv-parse/sync'
 import { MAX_COLUMNS, RECORD_OPTIONS } from './read_records.ts'
-import { HEAD_BYTES } from './text_encoding.ts'
+import { decodeHead, HEAD_BYTES, markedEncoding } from './text_encoding.ts'
 
 export const DELIMITERS = [',', ';', '\t', '|'] as const
 type Delimiter = (typeof DELIMITERS)[number]
 
 /** A first line that tells Excel the delimiter. */
 const SEP_LINE = /^"?sep=([,;\t|])"?[ \t]*(?:\r\n|\n|\r)/i
+
+const ESCAPE = 0x1b
 
 export type Header = { delimiter: Delimiter; names: string[] }
 
@@ -19,7 +21,7 @@ export class HeaderError extends Error {}
  * @throws {HeaderError}
  */
 export function readHeader(head: string, given?: Delimiter): Header {
-  const text = head.replace(/^\s*[\r\n]/, '').replace(SEP_LINE, '')
+  const text = withoutPreamble(head)
   if (text.trim() === '') throw new HeaderError('The file is empty.')
   const line = firstLine(text)
   const named = DELIMITERS.find(one => one === SEP_LINE.exec(head.trimStart())?.[1])
@@ -27,6 +29,22 @@ export function readHeader(head: string, given?: Delimiter): Header {
   const [names = []] = parse(line, { ...RECORD_OPTIONS, delimiter, to: 1 }) as string[][]
   if (names.length > MAX_COLUMNS) throw new HeaderError(`The file has more than ${MAX_COLUMNS} columns.`)
   return { delimiter, names: names.map(name => name.trim()) }
+}
+
+/**
+ * Checks the first HEAD_BYTES of a file whose encoding may be unknown yet: a file whose first line is longer need not arrive whole.
+ *
+ * @throws {HeaderError}
+ */
+export function requireFirstLine(head: Buffer): void {
+  const encoding = markedEncoding(head)
+  // Bytes that encodings with states, or of 16 bits, use for other characters too.
+  if (encoding === null && (head.includes(0) || head.includes(ESCAPE))) return
+  firstLine(withoutPreamble(decodeHead(head, encoding ?? 'latin1')))
+}
+
+function withoutPreamble(head: string): string {
+  return head.replace(/^\s*[\r\n]/, '').replace(SEP_LINE, '')
 }
 
 /** Returns the text up to the first line break outside of quotes. */

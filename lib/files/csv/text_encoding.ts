@@ -19,6 +19,11 @@ export class EncodingProbe {
   #head = Buffer.alloc(0)
   #isUtf8 = true
 
+  /** The first bytes so far. */
+  get head(): Buffer {
+    return this.#head
+  }
+
   push(bytes: Buffer): void {
     const room = HEAD_BYTES - this.#head.length
     if (room > 0) this.#head = Buffer.concat([this.#head, bytes.subarray(0, room)])
@@ -27,8 +32,7 @@ export class EncodingProbe {
 
   end(): FileText {
     this.#decode(Buffer.alloc(0), false)
-    const mark = MARKS.find(({ bytes }) => this.#head.subarray(0, bytes.length).equals(bytes))
-    const encoding = mark?.encoding ?? (this.#isUtf8 ? 'utf-8' : 'windows-1252')
+    const encoding = markedEncoding(this.#head) ?? (this.#isUtf8 ? 'utf-8' : 'windows-1252')
     return { head: this.#head, encoding, is_utf8: this.#isUtf8 }
   }
 
@@ -40,6 +44,11 @@ export class EncodingProbe {
       this.#isUtf8 = false
     }
   }
+}
+
+/** Returns the encoding of a byte order mark, or null without one. */
+export function markedEncoding(head: Buffer): string | null {
+  return MARKS.find(({ bytes }) => head.subarray(0, bytes.length).equals(bytes))?.encoding ?? null
 }
 
 /** Decodes the first bytes of a file, which may end in the middle of a character. */

@@ -68,3 +68,20 @@ t.test('a form part with a Content-Type and without a file name is a field', asy
   t.equal(status, 201)
   shows(t, await imports.finish(body.id), { counts: { created: 1 } })
 })
+
+t.test('a file without a line break in its first 64 KB is refused before all of it has arrived', async t => {
+  const message = 'The first line of the file is too long for a header.'
+  const disposition = 'Content-Disposition: form-data; name="file"; filename="a.csv"'
+  const endless = [
+    Buffer.alloc(100_000, 'email,'),
+    Buffer.from(`email,"${'a\n'.repeat(50_000)}`),
+    Buffer.from(`\ufeff${'email,'.repeat(20_000)}`, 'utf16le'),
+  ]
+  for (const content of endless) {
+    for (const of_length of [50_000_000, 0]) {
+      const { status, head, body } = await post([domain, part([disposition], content)], of_length)
+      shows(t, { status, body }, { status: 422, body: { name: 'validation_error', message } })
+      t.match(head.toLowerCase(), 'connection: close')
+    }
+  }
+})
