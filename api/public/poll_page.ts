@@ -9,13 +9,16 @@ function senderOf({ brand_name, domain }: AskedPoll): string {
   return brand_name ?? domain
 }
 
-/** Returns the HTML of the page on which a recipient answers. `chosen` is the key of the option that is selected. */
-export function pollPage(words: Words, asked: AskedPoll, chosen: string): string {
+/** `chosen`: key of the option that is selected. `is_limited`: the answer was changed too often to be changed again. */
+type Shown = { chosen: string; is_limited: boolean }
+
+/** Returns the HTML of the page on which a recipient answers. */
+export function pollPage(words: Words, asked: AskedPoll, { chosen, is_limited }: Shown): string {
   const { brand_logo_url: logo, question, options, answer } = asked
   return [
     ...(logo ? [`<img src="${escapeHtml(logo)}" alt="">`] : []),
     `<h1>${escapeHtml(senderOf(asked))}</h1>`,
-    `<div role="status">${statusOf(words, asked)}</div>`,
+    `<div role="status">${statusOf(words, asked)}${is_limited ? `<p>${fill(words.too_often, {})}</p>` : ''}</div>`,
     `<form method="post"><fieldset><legend>${escapeHtml(question)}</legend>
 ${options.map(option => radio(option, option.key === chosen)).join('\n')}
 </fieldset><button>${escapeHtml(answer === null ? words.send_answer : words.change_answer)}</button></form>`,

@@ -45,7 +45,7 @@ async function answer(ctx: Context, recipient: TrackedRecipient, linked: string)
   if (!asked || !hasOption(asked, linked)) return showBadLink(ctx)
   if (chosen === undefined || others.length > 0 || !hasOption(asked, chosen)) return showPoll(ctx, 400, asked, linked)
   const answered = await answerPoll(ctx.pool, recipient, asked, chosen)
-  if (answered) showPoll(ctx, 200, answered, chosen)
+  if (answered) showPoll(ctx, 200, answered.poll, answered.poll.answer ?? chosen, answered.is_limited)
   else showBadLink(ctx)
 }
 
@@ -53,11 +53,11 @@ function hasOption({ options }: AskedPoll, key: string): boolean {
   return options.some(option => option.key === key)
 }
 
-function showPoll(ctx: Context, status: 200 | 400, asked: AskedPoll, chosen: string): void {
+function showPoll(ctx: Context, status: 200 | 400, asked: AskedPoll, chosen: string, is_limited = false): void {
   const language = languageOf(ctx)
   showPage(ctx, language, status, {
     title: escapeHtml(asked.question),
-    body: pollPage(language.words, asked, chosen),
+    body: pollPage(language.words, asked, { chosen, is_limited }),
     color: asked.brand_color,
     logo_url: asked.brand_logo_url,
   })

@@ -56,6 +56,7 @@ function statusOf(view: View, result: Result | undefined): string {
   if (preferences.is_unsubscribed && lines.length === 0) lines.push(fill(words.unsubscribed, { sender }))
   const refused = preferences.has_complained && (preferences.is_unsubscribed || isRefused(result))
   if (refused) lines.push(fill(words.complained, { sender }))
+  if (result?.is_limited) lines.push(fill(words.too_often, {}))
   return lines.map(line => `<p>${line}</p>`).join('')
 }
 

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { HourlyCap, RECIPIENT_CAP } from '#lib/async/fair/hourly_cap.ts'
 import { type WriteBehind, writeBehind } from '#lib/async/write_behind.ts'
 import type { Log } from '#lib/log.ts'
 import type { Pool } from '#sql/pool.ts'
@@ -16,21 +16,12 @@ const MAX_ITEMS = 500
 const MAX_WAITING = 50_000
 
 /**
- * Most hits per delivery and hour. More are an attempt to fill the database; besides, each new hit reads all earlier
- * ones of its delivery.
- */
-const MAX_PER_DELIVERY = 1_000
-const PER_MS = 60 * 60_000
-const DELIVERIES = 100_000
-/** A cache with `max` allocates room for all entries at once; one with `maxSize` grows. */
-const COUNTED = { maxSize: DELIVERIES, sizeCalculation: () => 1 }
-
-/**
  * Records hits in batches in the background, so that no request waits for it. Hits wait while Postgres is unavailable;
  * beyond the limit they are dropped and counted in the log, as are more than 1,000 per delivery and hour.
  */
 export function createRecordHits({ pool, log }: { pool: Pool; log: Log }): WriteBehind<TrackingHit> {
-  const counts = new LRUCache<string, { hits: number }>({ ...COUNTED, ttl: PER_MS })
+  // More are an attempt to fill the database; besides, each new hit reads all earlier ones of its delivery.
+  const cap = new HourlyCap(RECIPIENT_CAP)
   const onDropped = (count: number, err?: unknown) => log.error({ count, err }, 'hits of tracked emails are lost')
   const rows = writeBehind<TrackingHit>(
     async hits => {
@@ -45,11 +36,9 @@ export function createRecordHits({ pool, log }: { pool: Pool; log: Log }): Write
     },
   )
   const isTooMany = ({ delivery_id }: TrackingHit): boolean => {
-    const count = counts.get(delivery_id) ?? { hits: 0 }
-    if (count.hits === 0) counts.set(delivery_id, count)
-    count.hits++
-    if (count.hits === MAX_PER_DELIVERY + 1) log.warn({ delivery_id }, 'further hits of a delivery are not recorded')
-    return count.hits > MAX_PER_DELIVERY
+    const surplus = cap.add(delivery_id)
+    if (surplus === 1) log.warn({ delivery_id }, 'further hits of a delivery are not recorded')
+    return surplus > 0
   }
   return {
     add: hit => {

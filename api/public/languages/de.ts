@@ -17,6 +17,7 @@ export const de: Words = {
   nothing_changed: 'Es wurde nichts geändert.',
   complained:
     'Sie haben eine E-Mail von {sender} als Spam gemeldet und können sich deshalb hier nicht anmelden. Schreiben Sie an {sender}, wenn Sie wieder E-Mails erhalten möchten.',
+  too_often: 'Sie haben das zu oft geändert. Versuchen Sie es in einer Stunde noch einmal.',
   send_answer: 'Antwort senden',
   change_answer: 'Antwort ändern',
   answered: 'Vielen Dank. Ihre Antwort ist: {answer}.',

@@ -17,6 +17,7 @@ export const en: Words = {
   nothing_changed: 'Nothing was changed.',
   complained:
     'You reported an email from {sender} as spam, so you cannot subscribe here. Write to {sender} if you want its emails again.',
+  too_often: 'You have changed this too often. Try again in an hour.',
   send_answer: 'Send answer',
   change_answer: 'Change answer',
   answered: 'Thank you. Your answer is: {answer}.',

@@ -17,6 +17,7 @@ export const es: Words = {
   nothing_changed: 'No se ha cambiado nada.',
   complained:
     'Marcó un correo de {sender} como no deseado, por lo que no puede suscribirse aquí. Escriba a {sender} si quiere volver a recibir sus correos.',
+  too_often: 'Lo ha cambiado demasiadas veces. Inténtelo de nuevo en una hora.',
   send_answer: 'Enviar respuesta',
   change_answer: 'Cambiar respuesta',
   answered: 'Gracias. Su respuesta es: {answer}.',

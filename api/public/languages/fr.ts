@@ -17,6 +17,7 @@ export const fr: Words = {
   nothing_changed: 'Rien n’a été modifié.',
   complained:
     'Vous avez signalé un e-mail de {sender} comme indésirable : vous ne pouvez donc pas vous abonner ici. Écrivez à {sender} si vous souhaitez recevoir de nouveau ses e-mails.',
+  too_often: 'Vous avez modifié ce choix trop souvent. Réessayez dans une heure.',
   send_answer: 'Envoyer la réponse',
   change_answer: 'Modifier la réponse',
   answered: 'Merci. Votre réponse est : {answer}.',

@@ -17,6 +17,7 @@ export const it: Words = {
   nothing_changed: 'Non è stato modificato nulla.',
   complained:
     'Hai segnalato un’email di {sender} come spam, quindi non puoi iscriverti qui. Scrivi a {sender} se vuoi ricevere di nuovo le sue email.',
+  too_often: 'Hai modificato questa scelta troppo spesso. Riprova tra un’ora.',
   send_answer: 'Invia risposta',
   change_answer: 'Modifica risposta',
   answered: 'Grazie. La tua risposta è: {answer}.',

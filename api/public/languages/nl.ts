@@ -17,6 +17,7 @@ export const nl: Words = {
   nothing_changed: 'Er is niets gewijzigd.',
   complained:
     'U hebt een e-mail van {sender} als spam gemeld en kunt zich daarom hier niet aanmelden. Schrijf aan {sender} als u weer e-mails wilt ontvangen.',
+  too_often: 'U hebt dit te vaak gewijzigd. Probeer het over een uur opnieuw.',
   send_answer: 'Antwoord versturen',
   change_answer: 'Antwoord wijzigen',
   answered: 'Bedankt. Uw antwoord is: {answer}.',

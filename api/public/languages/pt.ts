@@ -17,6 +17,7 @@ export const pt: Words = {
   nothing_changed: 'Nada foi alterado.',
   complained:
     'Marcou um e-mail de {sender} como spam, por isso não pode subscrever aqui. Escreva para {sender} se quiser voltar a receber os seus e-mails.',
+  too_often: 'Alterou isto demasiadas vezes. Tente novamente dentro de uma hora.',
   send_answer: 'Enviar resposta',
   change_answer: 'Alterar resposta',
   answered: 'Obrigado. A sua resposta é: {answer}.',

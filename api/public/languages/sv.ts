@@ -17,6 +17,7 @@ export const sv: Words = {
   nothing_changed: 'Ingenting har ändrats.',
   complained:
     'Du har anmält ett mejl från {sender} som skräppost och kan därför inte prenumerera här. Skriv till {sender} om du vill få e-post igen.',
+  too_often: 'Du har ändrat det här för ofta. Försök igen om en timme.',
   send_answer: 'Skicka svar',
   change_answer: 'Ändra svar',
   answered: 'Tack. Ditt svar är: {answer}.',

@@ -18,6 +18,7 @@ export type Words = {
   from_now_on: string
   nothing_changed: string
   complained: string
+  too_often: string
   send_answer: string
   change_answer: string
   answered: string

@@ -1,38 +1,39 @@
-import { announceTopics } from '#flows/contacts/join_groups.ts'
+import { HourlyCap, RECIPIENT_CAP } from '#lib/async/fair/hourly_cap.ts'
 import type { Subscription, TopicChoice } from '#lib/contacts/new_contact.ts'
 import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
-import { announceContacts, lockContact } from '#sql/contacts/contact_changes.ts'
+import { lockContact } from '#sql/contacts/contact_changes.ts'
 import { upsertChoices } from '#sql/contacts/memberships.ts'
 import {
   deleteOptouts,
   insertOptouts,
-  insertUnsubscribedEvent,
   lockEmail,
   reserveAddress,
   setUnsubscribed,
   waitPatiently,
 } from '#sql/contacts/preferences/choices.ts'
 import { findPreferences, type Person, type Preferences } from '#sql/contacts/preferences/preferences.ts'
-import { tellContacts } from '#sql/events/tell_contacts.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
-import { announceEmails } from '#sql/sending/announce_emails.ts'
+import { type Change, tellContact, tellEmail } from './tell_changes.ts'
 
 /** Changes that a person asks for. */
 export type Wish = { everything?: Subscription; topics?: TopicChoice[] }
 
-/** `topic_id` null: everything. */
-type Change = { topic_id: string | null; subscription: Subscription }
+/**
+ * Preferences before and after a change. The same object if there was nothing to change. `is_limited`: the person opted in too often
+ * to do so again.
+ */
+export type ChangedPreferences = { before: Preferences; after: Preferences; is_limited: boolean }
 
-/** Preferences before and after a change. The same object if there was nothing to change. */
-export type ChangedPreferences = { before: Preferences; after: Preferences }
+/** Opt-ins per person. They are what limits changes back and forth, since an opt-out is never refused. */
+const optIns = new HourlyCap(RECIPIENT_CAP)
 
 /**
  * Stores the preferences of the recipient of an email in one commit with consents, events of the email and webhook
  * events. Takes no lock of the account, so that no import delays it. Returns null if the domain no longer exists.
  *
- * A person who has complained may only opt out.
+ * A person who has complained may only opt out, and so may one who has opted in 1,000 times within an hour.
  */
 export async function changePreferences(
   pool: Pool,
@@ -55,13 +56,25 @@ async function changeInside(
   const locked = await lockPreferences(tx, token, wishOf)
   if (!locked) return null
   const { before, wanted } = locked
-  const changes = await store(tx, token, before, wanted)
-  if (changes.length === 0) return { before, after: before }
+  const mayOptIn = !optIns.isReached(nameOf(token))
+  const allowed = mayOptIn ? wanted : wanted.filter(isOptOut)
+  const is_limited = allowed.length < wanted.length
+  const changes = await store(tx, token, before, allowed)
+  if (changes.length === 0) return { before, after: before, is_limited }
+  optIns.add(nameOf(token), changes.filter(change => !isOptOut(change)).length)
   const consents = changes.map(change => ({ ...change, email: token.address }))
   await insertConsents(tx, token, consents, origin)
   await tellContact(tx, token, before, changes)
   if (has_email) await tellEmail(tx, token, before, changes)
-  return { before, after: (await findPreferences(tx, token)) as Preferences }
+  return { before, after: (await findPreferences(tx, token)) as Preferences, is_limited }
+}
+
+function nameOf({ account_id, domain_id, address }: Person): string {
+  return `${account_id} ${domain_id} ${address}`
+}
+
+function isOptOut({ subscription }: Change): boolean {
+  return subscription === 'opt_out'
 }
 
 /**
@@ -118,30 +131,4 @@ async function store(tx: Tx, person: Person, { contact_id }: Preferences, change
   const choices = changes.flatMap(({ topic_id, subscription }) => (topic_id ? [{ id: topic_id, subscription }] : []))
   if (choices.length > 0) await upsertChoices(tx, account_id, choices, [contact_id])
   return changes
-}
-
-async function tellContact(tx: Tx, person: Person, { contact_id }: Preferences, changes: Change[]): Promise<void> {
-  if (contact_id === null) return
-  const { account_id, address } = person
-  const everything = changes.find(({ topic_id }) => topic_id === null)
-  if (everything) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
-  if (everything?.subscription === 'opt_out') await tellContacts(tx, account_id, 'contact.unsubscribed', [contact_id])
-  const topics = changes.flatMap(({ topic_id, subscription }) =>
-    topic_id === null ? [] : [{ contact_id, email: address, topic_id, subscription }],
-  )
-  await announceTopics(tx, account_id, topics)
-}
-
-async function tellEmail(
-  tx: Tx,
-  { account_id, email_id, address }: UnsubscribeToken,
-  { contact_id }: Preferences,
-  changes: Change[],
-): Promise<void> {
-  for (const { topic_id, subscription } of changes) {
-    if (subscription === 'opt_in') continue
-    await insertUnsubscribedEvent(tx, { account_id, email_id }, { address, contact_id, topic_id })
-    const more = { contact_id, topic_id }
-    await announceEmails(tx, [{ account_id, email_id, type: 'unsubscribed', recipients: [address], more }])
-  }
 }
