@@ -1,5 +1,5 @@
 import { readRequestKey } from '#api/middleware/idempotency.ts'
-import { answerOnce } from '#flows/sending/answer_once.ts'
+import { answerOnce, findAnswer, type Once } from '#flows/sending/answer_once.ts'
 import { sendEmail } from '#flows/sending/send_email.ts'
 import type { ErrorName } from '#lib/errors.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
@@ -40,7 +40,23 @@ export async function answerRequested<Answer extends object>(
   act: (tx: Tx) => Promise<Answer>,
 ): Promise<Answer> {
   const key = await readRequestKey(ctx, route)
-  const { answer, replayed } = await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act)
+  return tellReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act))
+}
+
+/** As `answerRequested`, after work that is no part of the commit: a request that was answered before prepares nothing. */
+export async function answerPrepared<Answer extends object>(
+  ctx: Context,
+  route: string,
+  prepare: () => Promise<(tx: Tx) => Promise<Answer>>,
+): Promise<Answer> {
+  const key = await readRequestKey(ctx, route)
+  const { account_id } = ctx.state.caller
+  const known = key && (await ctx.pool.transaction(tx => findAnswer<Answer>(tx, account_id, key)))
+  if (known) return tellReplay(ctx, { answer: known, replayed: true })
+  return tellReplay(ctx, await answerOnce(ctx.pool, account_id, key, await prepare()))
+}
+
+function tellReplay<Answer>(ctx: Context, { answer, replayed }: Once<Answer>): Answer {
   if (replayed) ctx.set('idempotent-replayed', 'true')
   return answer
 }

@@ -27,8 +27,8 @@ export class ArrivingCsv extends Writable {
 
   override _final(done: (error?: Error) => void): void {
     const end = async () => {
-      const { id } = await this.#blob.end()
-      this.arrived = { ...this.#probe.end(), blob_id: id }
+      const { id, sha256 } = await this.#blob.end()
+      this.arrived = { ...this.#probe.end(), blob_id: id, sha256 }
     }
     end().then(() => done(), this.#failing(done))
   }

@@ -69,8 +69,10 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
   const [file, another] = files
   if (!file) throw new ApiError('missing_required_field', 'Missing `file` field.')
   if (another) throw new ApiError('validation_error', 'The form must have only one file.')
-  ctx.state.body = { ...readFields(ctx.request.body as Record<string, unknown>), file: true } // the file itself is stored
-  ctx.state.file = file.arrived as ImportFile
+  const arrived = file.arrived as ImportFile
+  // The digest tells two forms with an Idempotency-Key apart.
+  ctx.state.body = { ...readFields(ctx.request.body as Record<string, unknown>), file: arrived.sha256 }
+  ctx.state.file = arrived
 }
 
 type Form = { onPart(part: Part): unknown; _handlePart(part: Part): unknown }

@@ -70,17 +70,15 @@ export async function changeCampaign(pool: Pool, campaign: CampaignId, change: C
 
 /** Creates a draft that copies a campaign, named `Copy of …` by default. @throws {ApiError} 404 */
 export async function copyCampaign(
-  pool: Pool,
+  tx: Tx,
   { account_id, source_id }: Author,
   id: string,
   name: string | null | undefined,
 ): Promise<Campaign> {
-  return pool.transaction(async tx => {
-    const original = await findCampaign(tx, { account_id, id })
-    if (!original) throw notFound('Campaign')
-    const copy = { ...original, name: name ?? `Copy of ${original.name}`.trimEnd().slice(0, MAX_NAME).toWellFormed() }
-    return insertCampaign(tx, { account_id, id: newId(), source_id }, copy)
-  })
+  const original = await findCampaign(tx, { account_id, id })
+  if (!original) throw notFound('Campaign')
+  const copy = { ...original, name: name ?? `Copy of ${original.name}`.trimEnd().slice(0, MAX_NAME).toWellFormed() }
+  return insertCampaign(tx, { account_id, id: newId(), source_id }, copy)
 }
 
 /** Deletes a draft or a scheduled campaign. The reports of runs that were sent are kept. @throws {ApiError} 404; 422 */

@@ -4,16 +4,16 @@ import type { NewEventDefinition } from '#lib/events/new_definition.ts'
 import { newId } from '#lib/ids.ts'
 import { listRecentEvents, type RecentEvent } from '#sql/events/contact_events.ts'
 import { type EventDefinition, type EventRef, findDefinition, insertDefinition } from '#sql/events/definitions.ts'
-import type { Queryable } from '#sql/pool.ts'
+import type { Queryable, Tx } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
 
 /** Adds a definition. @throws {ApiError} `validation_error` if the account has one of this name */
 export async function defineEvent(
-  db: Queryable,
+  tx: Tx,
   account_id: string,
   { name, schema }: z.output<typeof NewEventDefinition>,
 ): Promise<EventDefinition> {
-  const inserted = insertDefinition(db, account_id, { id: newId(), name, schema })
+  const inserted = insertDefinition(tx, account_id, { id: newId(), name, schema })
   return inserted.catch(refuseDuplicate('`name` is used by another event definition.', 422))
 }
 

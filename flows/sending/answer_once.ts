@@ -20,12 +20,26 @@ export async function answerOnce<Answer extends object>(
 ): Promise<Once<Answer>> {
   return pool.transaction(async tx => {
     if (key === null) return { answer: await act(tx), replayed: false }
-    if (!(await lockKey(tx, account_id, key))) throw concurrent()
-    const bound = await findBoundAnswer(tx, account_id, key)
-    if (bound && bound.fingerprint !== key.fingerprint) throw keyConflict()
-    if (bound) return { answer: JSON.parse(bound.answer) as Answer, replayed: true }
+    const known = await findAnswer<Answer>(tx, account_id, key)
+    if (known) return { answer: known, replayed: true }
     const answer = await act(tx)
     await bindKey(tx, account_id, key, JSON.stringify(answer))
     return { answer, replayed: false }
   })
+}
+
+/**
+ * Takes a key until the transaction ends, and returns the answer that it is bound to, or null.
+ *
+ * @throws {ApiError} `invalid_idempotent_request`; `concurrent_idempotent_requests`
+ */
+export async function findAnswer<Answer extends object>(
+  tx: Tx,
+  account_id: string,
+  key: RequestKey,
+): Promise<Answer | null> {
+  if (!(await lockKey(tx, account_id, key))) throw concurrent()
+  const bound = await findBoundAnswer(tx, account_id, key)
+  if (bound && bound.fingerprint !== key.fingerprint) throw keyConflict()
+  return bound && (JSON.parse(bound.answer) as Answer)
 }

@@ -5,6 +5,7 @@ import { json, longJson } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
+import { answerPrepared, answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import {
   type Author,
   changeAutomation,
@@ -38,13 +39,16 @@ export const automations = [
     summary: 'Create an automation',
     description:
       'Once it is enabled, the event of its trigger makes contacts enter. Without `connections`, each step leads to the next.',
+    headers: ['Idempotency-Key'],
     body: longJson(NewAutomation),
     answers: { 201: Automation },
-    errors: ['missing_required_field', 'invalid_from_address'],
+    errors: [...KEY_ERRORS, 'missing_required_field', 'invalid_from_address'],
   }).handle(async (ctx, { body }) => {
     const given = body()
-    const domain_id = await impliedDomain(ctx.pool, { caller: ctx.state.caller, domain: given.domain })
-    return createAutomation(ctx, authorOf(ctx), domain_id, given)
+    return answerPrepared(ctx, '/automations', async () => {
+      const domain_id = await impliedDomain(ctx.pool, { caller: ctx.state.caller, domain: given.domain })
+      return tx => createAutomation(tx, ctx.config, authorOf(ctx), domain_id, given)
+    })
   }),
 
   operation('GET /automations', {
@@ -118,11 +122,14 @@ export const automations = [
     access: 'full',
     params,
     summary: 'Make a disabled copy of an automation',
+    headers: ['Idempotency-Key'],
     body: json(AutomationCopy),
     answers: { 201: Automation },
+    errors: KEY_ERRORS,
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireAutomation(ctx, account_id, id)
-    return copyAutomation(ctx.pool, authorOf(ctx), id, body()?.name)
+    const name = body()?.name
+    return answerRequested(ctx, `/automations/${id}/duplicate`, tx => copyAutomation(tx, authorOf(ctx), id, name))
   }),
 ]
 

@@ -122,11 +122,14 @@ export const campaigns = [
     access: 'full',
     params,
     summary: 'Copy a campaign as a new draft',
+    headers: ['Idempotency-Key'],
     body: json(CampaignCopy),
     answers: { 201: Campaign },
+    errors: KEY_ERRORS,
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
-    return copyCampaign(ctx.pool, authorOf(ctx), id, body()?.name)
+    const name = body()?.name
+    return answerRequested(ctx, `/campaigns/${id}/duplicate`, tx => copyCampaign(tx, authorOf(ctx), id, name))
   }),
 ]
 

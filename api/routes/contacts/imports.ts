@@ -6,11 +6,12 @@ import type { Context } from '#api/context.ts'
 import { bytes, listOf } from '#api/operations/answers.ts'
 import { importBody } from '#api/operations/bodies.ts'
 import { numericId } from '#api/operations/ids.ts'
-import { operation } from '#api/operations/operation.ts'
+import { type Access, type Header, operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
+import { answerPrepared, KEY_ERRORS } from '#api/send_requested.ts'
 import { contactPlace } from '#flows/contacts/contact_domain.ts'
-import { createImport, storeCsv } from '#flows/contacts/import/create_import.ts'
+import { prepareImport, queueImport, storeCsv } from '#flows/contacts/import/create_import.ts'
 import { exportRecordErrors } from '#flows/contacts/import/export_errors.ts'
 import { showImport } from '#flows/contacts/import/show_import.ts'
 import type { ContactPlace } from '#flows/contacts/join_groups.ts'
@@ -20,6 +21,7 @@ import { orNotFound } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import { ContactImport, findImport, ImportStatus, listImports } from '#sql/contacts/import/imports.ts'
 import { listRecordErrors, RecordError } from '#sql/contacts/import/record_errors.ts'
+import type { Tx } from '#sql/pool.ts'
 
 const params = { id: uuidParam('Import') }
 
@@ -29,12 +31,13 @@ const ImportWithErrors = ContactImport.extend({
 
 const declared = {
   access: 'full',
+  headers: ['Idempotency-Key'],
   description:
     'Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: ' +
     '`email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves the value as ' +
     'it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`.',
-} as const
-const errors = ['missing_required_field', 'contacts_busy'] as const
+} satisfies { access: Access; headers: Header[]; description: string }
+const errors = [...KEY_ERRORS, 'missing_required_field', 'contacts_busy'] as const
 
 export const contactImports = [
   operation('POST /contacts/imports', {
@@ -48,8 +51,8 @@ export const contactImports = [
   }).handle(async (ctx, { body }) => {
     const given = readGiven(ctx, body)
     const { domain, audience_id } = given.form
-    const place = await contactPlace(ctx.pool, { caller: ctx.state.caller, domain, audience_id })
-    return begin(ctx, place, given)
+    const findPlace = () => contactPlace(ctx.pool, { caller: ctx.state.caller, domain, audience_id })
+    return answerPrepared(ctx, '/contacts/imports', async () => prepare(ctx, await findPlace(), given))
   }),
 
   operation('POST /audiences/:audience_id/contacts/import', {
@@ -64,7 +67,8 @@ export const contactImports = [
     const group = await requireContactGroup(ctx.pool, account_id, audience_id)
     const { form, csv } = readGiven(ctx, body)
     const { place, segments } = placeInGroup(account_id, group, form.segments)
-    return begin(ctx, place, { form: { ...form, segments }, csv })
+    const route = `/audiences/${audience_id}/contacts/import`
+    return answerPrepared(ctx, route, () => prepare(ctx, place, { form: { ...form, segments }, csv }))
   }),
 
   operation('GET /contacts/imports', {
@@ -118,7 +122,8 @@ function readGiven(ctx: Context, body: () => ImportForm & { csv: string }): Give
   return { form, csv }
 }
 
-async function begin(ctx: Context, place: ContactPlace, { form, csv }: Given) {
+async function prepare(ctx: Context, place: ContactPlace, { form, csv }: Given) {
   const file = ctx.state.file ?? (await storeCsv(ctx.blobs, place.account_id, csv))
-  return { ...(await createImport(ctx.pool, place, file, form, apiOrigin(ctx))), errors: [] }
+  const row = await prepareImport(ctx.pool, place, file, form, apiOrigin(ctx))
+  return async (tx: Tx) => ({ ...(await queueImport(tx, row)), errors: [] })
 }

@@ -4,7 +4,7 @@ import type { Context } from '#api/context.ts'
 import { readRequestKey } from '#api/middleware/idempotency.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
-import { KEY_ERRORS } from '#api/send_requested.ts'
+import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { defineEvent } from '#flows/events/define_event.ts'
 import { sendEvent } from '#flows/events/send_event.ts'
 import { NewEventDefinition } from '#lib/events/new_definition.ts'
@@ -52,7 +52,8 @@ export const sentEvents = [
   }).handle(async (ctx, { account_id }) => {
     const { body } = ctx.state
     if (isSent(body)) return send(ctx, '/events')
-    return defineEvent(ctx.pool, account_id, parse(NewEventDefinition, body))
+    const definition = parse(NewEventDefinition, body)
+    return answerRequested(ctx, '/events', tx => defineEvent(tx, account_id, definition))
   }),
 
   operation('POST /events/send', {

@@ -37,7 +37,8 @@ export async function showAutomationWithRuns(db: Queryable, automation: Automati
 
 /** Stores an automation. @throws {ApiError} 422 with the key of the step */
 export async function createAutomation(
-  { pool, config }: Dependencies,
+  tx: Tx,
+  config: Dependencies['config'],
   author: Author,
   domain_id: string,
   given: NewAutomation,
@@ -51,10 +52,8 @@ export async function createAutomation(
     purpose: purpose ?? 'marketing',
   }
   const graph = assembleGraph(given)
-  return pool.transaction(async tx => {
-    const { account_id } = author
-    return insertFirst(tx, author, settings, await checkGraph(tx, config, { account_id, settings, graph }))
-  })
+  const { account_id } = author
+  return insertFirst(tx, author, settings, await checkGraph(tx, config, { account_id, settings, graph }))
 }
 
 /**
@@ -79,21 +78,19 @@ export async function changeAutomation(
 
 /** Creates a disabled copy of an automation, named `Copy of …` by default. @throws {ApiError} 404 */
 export async function copyAutomation(
-  pool: Pool,
+  tx: Tx,
   author: Author,
   id: string,
   name: string | null | undefined,
 ): Promise<Automation> {
-  return pool.transaction(async tx => {
-    const original = orNotFound('Automation', await findAutomation(tx, { account_id: author.account_id, id }))
-    const { domain_id, reentry, purpose } = original
-    orNotFound('Automation', await lockOwnDomain(tx, author.account_id, domain_id))
-    const settings: Settings = {
-      name: name ?? `Copy of ${original.name}`.slice(0, MAX_NAME).toWellFormed(),
-      ...({ domain_id, status: 'disabled', reentry, purpose } as const),
-    }
-    return insertFirst(tx, author, settings, { steps: original.graph.steps.map(step => ({ ...step, id: newId() })) })
-  })
+  const original = orNotFound('Automation', await findAutomation(tx, { account_id: author.account_id, id }))
+  const { domain_id, reentry, purpose } = original
+  orNotFound('Automation', await lockOwnDomain(tx, author.account_id, domain_id))
+  const settings: Settings = {
+    name: name ?? `Copy of ${original.name}`.slice(0, MAX_NAME).toWellFormed(),
+    ...({ domain_id, status: 'disabled', reentry, purpose } as const),
+  }
+  return insertFirst(tx, author, settings, { steps: original.graph.steps.map(step => ({ ...step, id: newId() })) })
 }
 
 /** Deletes an automation at once: its runs take no further step, and a job removes them. @throws {ApiError} 404 */

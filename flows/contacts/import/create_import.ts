@@ -10,47 +10,49 @@ import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
 import { decodeHead, EncodingProbe, type FileText } from '#lib/files/csv/text_encoding.ts'
 import { newId } from '#lib/ids.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
-import { type ContactImport, findImport, insertImport } from '#sql/contacts/import/imports.ts'
+import { type ContactImport, findImport, insertImport, type NewImportRow } from '#sql/contacts/import/imports.ts'
 import { listStoredProperties, type StoredProperty } from '#sql/contacts/properties.ts'
 import { addJob } from '#sql/jobs.ts'
-import type { Pool } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 
 /** Most unfinished imports per account. */
 const MAX_OPEN = 5
 
 /** An uploaded file. */
-export type ImportFile = FileText & { blob_id: string }
+export type ImportFile = FileText & { blob_id: string; sha256: string }
 
 /** Stores a file from a JSON body. */
 export async function storeCsv(blobs: Blobs, account_id: string, csv: string): Promise<ImportFile> {
   const probe = new EncodingProbe()
   const bytes = Buffer.from(csv)
   probe.push(bytes)
-  const { id } = await blobs.put(account_id, bytes)
-  return { ...probe.end(), blob_id: id }
+  const { id, sha256 } = await blobs.put(account_id, bytes)
+  return { ...probe.end(), blob_id: id, sha256 }
 }
 
 /**
- * Queues an import of a file. Its header is read at once.
+ * Reads the header of a file at once, for an import of it.
  *
- * @throws {ApiError} 404, `validation_error`, `contacts_busy`
+ * @throws {ApiError} 404, `validation_error`
  */
-export async function createImport(
+export async function prepareImport(
   pool: Pool,
   place: ContactPlace,
   file: ImportFile,
   form: ImportForm,
   { source_id, client_address }: ConsentOrigin,
-): Promise<ContactImport> {
-  const { account_id } = place
+): Promise<NewImportRow> {
   await requireGroups(pool, place, form)
-  const options = await readOptions(pool, account_id, file, form)
-  const row = { ...place, id: newId(), blob_id: file.blob_id, options, source_id, client_address }
-  await pool.transaction(async tx => {
-    if (!(await insertImport(tx, row, MAX_OPEN))) throw tooManyImports()
-    await addJob(tx, 'import_contacts', { account_id, import_id: row.id })
-  })
-  return orNotFound('Import', await findImport(pool, account_id, row.id))
+  const options = await readOptions(pool, place.account_id, file, form)
+  return { ...place, id: newId(), blob_id: file.blob_id, options, source_id, client_address }
+}
+
+/** Queues an import. @throws {ApiError} `contacts_busy` */
+export async function queueImport(tx: Tx, row: NewImportRow): Promise<ContactImport> {
+  const { account_id, id } = row
+  if (!(await insertImport(tx, row, MAX_OPEN))) throw tooManyImports()
+  await addJob(tx, 'import_contacts', { account_id, import_id: id })
+  return orNotFound('Import', await findImport(tx, account_id, id))
 }
 
 function tooManyImports(): ApiError {
