@@ -8,10 +8,10 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { CHALLENGE_SECONDS, createChallenge, isChallenge } from '#lib/members/challenge.ts'
-import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
+import { type CountUse, createCountUse, type UseCounter } from '#sql/accounts/rate_limits.ts'
 import { findPasskey, insertPasskey, listPasskeys, noteUseOfPasskey } from '#sql/members/passkeys.ts'
 import type { Session } from '#sql/members/sessions.ts'
-import { type Client, countTry, startSession } from './sessions.ts'
+import { type Client, startFound } from './sessions.ts'
 
 type Services = Pick<Foundation, 'pool' | 'secrets' | 'config'>
 
@@ -99,17 +99,20 @@ export function createUseChallenge({ pool, log }: Foundation): CountUse {
 }
 
 /**
- * Signs in by a passkey; returns the token of a new session. `credential`: JSON of the browser.
- *
- * @throws {ApiError} `validation_error` if the passkey is unknown or not valid, `rate_limit_exceeded` after five tries
- *   within a minute
+ * Signs in by a passkey; returns the token of a new session. `credential`: JSON of the browser. @throws {ApiError}
+ * `validation_error` if the passkey is unknown or not valid, `rate_limit_exceeded` after five failures within a minute
  */
 export async function signInByPasskey(
-  services: Services & { countTries: CountUse; useChallenge: CountUse },
+  services: PasskeyServices & { countTries: UseCounter },
   credential: string,
   client: Client,
 ): Promise<string> {
-  await countTry(services.countTries, `${client.client_address} passkey`)
+  return startFound(services, client, 'passkey', () => findByPasskey(services, credential))
+}
+
+type PasskeyServices = Services & { useChallenge: CountUse }
+
+async function findByPasskey(services: PasskeyServices, credential: string): Promise<string> {
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   const response = await orRefuse(async () => JSON.parse(credential) as AuthenticationResponseJSON)
   const passkey = await findPasskey(services.pool, String(response?.id))
@@ -129,7 +132,7 @@ export async function signInByPasskey(
   )
   if (!verified) throw refusal()
   await noteUseOfPasskey(services.pool, passkey.id, authenticationInfo.newCounter)
-  return startSession(services, passkey.member_id, client)
+  return passkey.member_id
 }
 
 const refusal = (cause?: unknown) =>

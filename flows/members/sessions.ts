@@ -3,7 +3,7 @@ import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { hashPassword, isPassword } from '#lib/members/password.ts'
 import { generateToken, hashToken } from '#lib/members/secret_token.ts'
-import { type CountUse, createCountUse } from '#sql/accounts/rate_limits.ts'
+import { createUseCounter, type UseCounter } from '#sql/accounts/rate_limits.ts'
 import { findLogin, listOwnAccounts, setPassword } from '#sql/members/members.ts'
 import { deleteSessions, findSession, insertSession, type Session } from '#sql/members/sessions.ts'
 
@@ -17,36 +17,52 @@ const MAX_USER_AGENT = 500
 
 const WRONG = 'The address or the password is wrong.'
 
-/** Counts attempts to sign in, per member address and client address, across all processes. */
-export function createCountTries({ pool, log }: Foundation): CountUse {
+/** Counts failed attempts to sign in, per member address and client address, across all processes. */
+export function createCountTries({ pool, log }: Foundation): UseCounter {
   const onError = (err: unknown) => log.warn({ err }, 'tries to sign in are counted by each process for itself')
-  return createCountUse(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
+  return createUseCounter(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
 }
 
 /**
  * Checks an address and a password; returns the token of a new session.
  *
- * @throws {ApiError} `validation_error` if either is wrong, `rate_limit_exceeded` after five tries within a minute
+ * @throws {ApiError} `validation_error` if either is wrong, `rate_limit_exceeded` after five failures within a minute
  */
 export async function signIn(
-  services: Services & { countTries: CountUse },
+  services: Services & { countTries: UseCounter },
   given: { email: string; password: string },
   client: Client,
 ): Promise<string> {
   const email = given.email.trim().toLowerCase()
-  await countTry(services.countTries, `${client.client_address} ${email}`.slice(0, 400))
-  const member = await findLogin(services.pool, email)
-  const isRight = await isPassword(given.password, member?.password ?? null)
-  if (!member || !isRight) throw new ApiError('validation_error', WRONG)
-  return startSession(services, member.id, client)
+  return startFound(services, client, email, async () => {
+    const member = await findLogin(services.pool, email)
+    const isRight = await isPassword(given.password, member?.password ?? null)
+    if (!member || !isRight) throw new ApiError('validation_error', WRONG)
+    return member.id
+  })
 }
 
-/** @throws {ApiError} `rate_limit_exceeded` after five tries within a minute */
-export async function countTry(countTries: CountUse, key: string): Promise<void> {
-  const { isAllowed, reset_s } = await countTries(key)
-  if (isAllowed) return
-  const headers = { 'retry-after': String(reset_s) }
-  throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
+/**
+ * Starts a session of the member that `find` finds. A try counts from its beginning, so that many at once are no more than five,
+ * until it succeeds. `name`: whose tries from the address of the client are counted.
+ *
+ * @throws {ApiError} `rate_limit_exceeded` after five failures within a minute; the errors of `find`
+ */
+export async function startFound(
+  services: Services & { countTries: UseCounter },
+  client: Client,
+  name: string,
+  find: () => Promise<string>,
+): Promise<string> {
+  const key = `${client.client_address} ${name}`.slice(0, 400)
+  const { isAllowed, reset_s } = await services.countTries.count(key)
+  if (!isAllowed) {
+    const headers = { 'retry-after': String(reset_s) }
+    throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
+  }
+  const member_id = await find()
+  await services.countTries.giveBack(key)
+  return startSession(services, member_id, client)
 }
 
 /**

@@ -10,6 +10,9 @@ export type Use = { isAllowed: boolean; remaining: number; reset_s: number }
 /** Counts one use of a key. */
 export type CountUse = (key: string) => Promise<Use>
 
+/** Counts uses, some of which turn out not to count. `giveBack` takes back one that was allowed. */
+export type UseCounter = { count: CountUse; giveBack(key: string): Promise<void> }
+
 export type Limit = { name: string; uses: number; window_s: number; onError: (error: unknown) => void }
 
 /** Timeout of the one statement, which takes less than 1 ms; a later result is of no use. */
@@ -26,18 +29,36 @@ type Upsert = { name: string; text: string; values: [key: string, points: number
  * this table alone stops no mail, and whether Postgres can take the mail is decided by the statement that stores it,
  * which then results in a 503.
  */
-export function createCountUse(pool: Pool, { name, uses, window_s, onError }: Limit): CountUse {
+export function createCountUse(pool: Pool, limit: Limit): CountUse {
+  return countBy(openLimiter(pool, limit, limit.uses))
+}
+
+/** As `createCountUse`. Only a use that was refused keeps further ones away from Postgres: those before it may be given back. */
+export function createUseCounter(pool: Pool, limit: Limit): UseCounter {
+  const limiter = openLimiter(pool, limit, limit.uses + 1)
+  return {
+    count: countBy(limiter),
+    async giveBack(key) {
+      await limiter.reward(key)
+    },
+  }
+}
+
+function openLimiter(pool: Pool, { name, uses, window_s, onError }: Limit, block_at: number): RateLimiterPostgres {
   const window = { keyPrefix: name, points: uses, duration: window_s }
-  const limiter = new RateLimiterPostgres({
+  return new RateLimiterPostgres({
     ...window,
     storeClient: { query: (query: Upsert) => ask(pool, query).catch(tell(onError)) },
     storeType: 'client',
     tableName: 'rate_limits',
     tableCreated: true, // by a migration
     clearExpiredByTimeout: false, // a task does it, once for all processes
-    inMemoryBlockOnConsumed: uses,
+    inMemoryBlockOnConsumed: block_at,
     insuranceLimiter: new RateLimiterMemory(window),
   })
+}
+
+function countBy(limiter: RateLimiterPostgres): CountUse {
   return async key => {
     try {
       return toUse(true, await limiter.consume(key))

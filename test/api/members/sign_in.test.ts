@@ -1,0 +1,36 @@
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { newMember, PASSWORD } from '#test/support/members.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const [api, other] = [await startApi(t, world, account.key), await startApi(t, world, account.key)]
+
+/** Sends the form of the page of a sign-in, and returns the status. */
+async function signIn(email: string, password = PASSWORD, { url } = api): Promise<number> {
+  const headers = { 'sec-fetch-site': 'same-origin' }
+  const body = new URLSearchParams({ email, password })
+  return (await fetch(`${url}/login`, { method: 'POST', headers, body, redirect: 'manual' })).status
+}
+
+t.test('signing in is not limited, and five wrong passwords within a minute are', async t => {
+  const { email } = await newMember(world, account.id, 'owner')
+  const statuses: number[] = []
+  for (let n = 0; n < 8; n++) statuses.push(await signIn(email, PASSWORD, n % 2 ? api : other))
+  t.strictSame(statuses, Array(8).fill(303))
+
+  const mixed: number[] = []
+  for (let n = 0; n < 4; n++) mixed.push(await signIn(email, 'wrong'), await signIn(email))
+  t.strictSame(mixed, [422, 303, 422, 303, 422, 303, 422, 303], 'no success takes failures back')
+  t.strictSame(
+    [await signIn(email, 'wrong'), await signIn(email), await signIn(email, PASSWORD, other)],
+    [422, 429, 429],
+  )
+})
+
+t.test('many wrong passwords at once get five tries', async t => {
+  const { email } = await newMember(world, account.id, 'owner')
+  const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => signIn(email, 'wrong', n % 2 ? api : other)))
+  t.strictSame(statuses.toSorted(), [...Array(5).fill(422), ...Array(15).fill(429)])
+})
