@@ -39,6 +39,27 @@ export function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }
 
+// Characters that break lines (Unicode 5.8), and those that turn the text after them until they end (UAX 9, 2.1 to 2.4): such a name
+// would disturb what is shown around it. Marks of a direction and joiners, which names need, are none of them.
+const TURNING = '\\u202a-\\u202e\\u2066-\\u2069'
+const IN_LINE = `[^\\p{Cc}\\p{Zl}\\p{Zp}${TURNING}]*`
+const VISIBLE = '.*[^\\s\\p{Default_Ignorable_Code_Point}]'
+
+/** One line. */
+export const LINE = new RegExp(`^${IN_LINE}$`, 'u')
+/** One line with a character that can be seen. */
+export const TEXT_LINE = new RegExp(`^(?=${VISIBLE})${IN_LINE}$`, 'u')
+/** One line with a character that can be seen, or nothing but spaces. */
+export const NAME_LINE = new RegExp(`^(?=\\s*$|${VISIBLE})${IN_LINE}$`, 'u')
+
+/** Removes the characters that turn text. Returns an empty string if nothing is left that can be seen. */
+export function withoutTurning(name: string): string {
+  const text = name.replace(ALL_TURNING, '')
+  return HAS_VISIBLE.test(text) ? text : ''
+}
+const ALL_TURNING = new RegExp(`[${TURNING}]`, 'gu')
+const HAS_VISIBLE = new RegExp(VISIBLE, 'su')
+
 /**
  * Rejects a list or object with fewer members than `min` or more than `max` before it looks at any of them: a body has room for a
  * million. `what` names the members: "must have 1 to 50 addresses".

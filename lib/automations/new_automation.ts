@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EventName } from '#lib/events/new_definition.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
-import { counted } from '#lib/zod_fields.ts'
+import { counted, TEXT_LINE } from '#lib/zod_fields.ts'
 import { MAX_STEPS, NewConnection, NewStep } from './new_step.ts'
 
 /** Each step has at most two. */
@@ -23,7 +23,12 @@ export const PURPOSE =
 
 /** In characters. */
 export const MAX_NAME = 255
-const Name = z.string().min(1).max(MAX_NAME).describe('Name for people, of 1 to 255 characters.')
+const Name = z
+  .string()
+  .min(1)
+  .max(MAX_NAME)
+  .regex(TEXT_LINE, 'must be one line of text')
+  .describe('Name for people: one line of 1 to 255 characters.')
 const steps = counted(0, MAX_STEPS, 'steps', z.array(NewStep))
 const connections = counted(0, MAX_CONNECTIONS, 'connections', z.array(NewConnection))
 

@@ -4,7 +4,7 @@ import { PropertyValue } from '#lib/contacts/new_property.ts'
 import { EventName } from '#lib/events/new_definition.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { formatAddress } from '#lib/mail/address.ts'
-import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
+import { addresses, From, ShownSubject } from '#lib/mail/mail_fields.ts'
 import { NewPoll } from '#lib/polls/new_poll.ts'
 import { MAX_PART } from '#lib/templates/render.ts'
 import { TemplateRef, VariableValue, variablesOf } from '#lib/templates/variables.ts'
@@ -47,7 +47,7 @@ const SendEmailConfig = withTwins(
       from: emptyIsNull(From.nullish())
         .transform(from => (from ? formatAddress(from) : null))
         .describe('Sender: `email@domain` or `Name <email@domain>`. Default: that of the template.'),
-      subject: emptyIsNull(Subject.nullish())
+      subject: emptyIsNull(ShownSubject.nullish())
         .transform(orNull)
         .describe('One line of up to 998 characters; may have placeholders. Default: that of the template.'),
       reply_to: emptyIsNull(addresses('validation_error').nullish())

@@ -4,6 +4,7 @@ import { addresses, From } from '#lib/mail/mail_fields.ts'
 import { NewPoll } from '#lib/polls/new_poll.ts'
 import { POLL, SCHEDULED_AT, ScheduledAt } from '#lib/sending/new_email.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
+import { NAME_LINE } from '#lib/zod_fields.ts'
 import { NewAbTest } from './ab_test.ts'
 import { contentFields, emptyIsNull } from './content_fields.ts'
 import { timingFields } from './timing_fields.ts'
@@ -15,7 +16,12 @@ const Id = z.guid().toLowerCase()
 const FROM = 'Sender: `email@domain` or `Name <email@domain>`, at a domain of the account.'
 
 const fields = {
-  name: z.string().max(MAX_NAME).nullish().describe('Name for people, of up to 255 characters.'),
+  name: z
+    .string()
+    .max(MAX_NAME)
+    .regex(NAME_LINE, 'must be one line')
+    .nullish()
+    .describe('Name for people: one line of up to 255 characters.'),
   audience_id: Id.nullish().describe(
     'Id of the audience that gets it. With `segment_id` too: contacts that are in both.',
   ),

@@ -1,16 +1,13 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
-import { Fixed } from '#lib/zod_fields.ts'
+import { Fixed, TEXT_LINE } from '#lib/zod_fields.ts'
 import { IMPLIED_DOMAIN } from './new_contact.ts'
 
 /** In characters. */
 const MAX_NAME = 255
 
 /** The name of an audience or segment: one line that is not blank. */
-export const GroupName = z
-  .string()
-  .max(MAX_NAME)
-  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
+export const GroupName = z.string().max(MAX_NAME).regex(TEXT_LINE, 'must be one line of text')
 
 const NAME = 'One line of 1 to 255 characters. Unique among the audiences of the domain.'
 

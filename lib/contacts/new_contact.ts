@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { isTimeZone, NOT_A_ZONE } from '#lib/time_zones.ts'
-import { counted, Fixed, record } from '#lib/zod_fields.ts'
+import { counted, Fixed, NAME_LINE, record } from '#lib/zod_fields.ts'
 import { PropertyValue } from './new_property.ts'
 
 /** In characters. */
@@ -20,11 +20,7 @@ export const ContactAddress = z.string().transform((text, context): string => {
 })
 
 /** Null and the empty string clear it. */
-const Name = z
-  .string()
-  .max(MAX_NAME)
-  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line')
-  .nullish()
+const Name = z.string().max(MAX_NAME).regex(NAME_LINE, 'must be one line').nullish()
 
 /** Null and the empty string clear it. */
 const Zone = z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { TEXT_LINE } from '#lib/zod_fields.ts'
 
 /** In characters. */
 const MAX_NAME = 100
@@ -8,10 +9,7 @@ const MAX_URL = 500
 /** WCAG 2.2, 1.4.3: contrast of text with its background. */
 const MIN_CONTRAST = 4.5
 
-const Name = z
-  .string()
-  .max(MAX_NAME)
-  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
+const Name = z.string().max(MAX_NAME).regex(TEXT_LINE, 'must be one line of text')
 
 const Color = z
   .string()

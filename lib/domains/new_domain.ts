@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { asciiDomain } from '#lib/mail/address.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import { clip, Fixed } from '#lib/zod_fields.ts'
+import { clip, Fixed, LINE } from '#lib/zod_fields.ts'
 import { BrandChange } from './brand.ts'
 import { type RecordedDomain, TRACKING_SUBDOMAIN } from './domain_records.ts'
 
@@ -60,7 +60,7 @@ const MAX_ADDRESS = 500
 export const PostalAddress = z
   .string()
   .max(MAX_ADDRESS)
-  .regex(/^[^\p{Cc}]*$/u, 'must be one line')
+  .regex(LINE, 'must be one line')
   .nullish()
   .transform(text => (text?.trim() === '' ? null : text))
 

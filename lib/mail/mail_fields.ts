@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ErrorName } from '#lib/errors.ts'
-import { clip, counted, refuse } from '#lib/zod_fields.ts'
+import { clip, counted, LINE, refuse } from '#lib/zod_fields.ts'
 import { type Address, parseAddress } from './address.ts'
 import { explainUnsendable } from './wide_address.ts'
 
@@ -34,3 +34,5 @@ export const Subject = z
   .string()
   .max(MAX_SUBJECT_LENGTH)
   .regex(/^[^\r\n]*$/, 'must be one line')
+/** The subject of many emails, which people see beside others. */
+export const ShownSubject = Subject.regex(LINE, 'must be one line')

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
-import { moment } from '#lib/zod_fields.ts'
+import { moment, TEXT_LINE } from '#lib/zod_fields.ts'
 
-const name = z.string().trim().min(1).max(100).describe('Name for people.')
+const name = z.string().trim().min(1).max(100).regex(TEXT_LINE, 'must be one line of text').describe('Name for people.')
 const permission = z
   .enum(['full_access', 'sending_access'])
   .describe('`full_access`: everything except managing keys and members. `sending_access`: only sending.')

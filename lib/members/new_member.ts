@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { parseAddress } from '#lib/mail/address.ts'
-import { refuse } from '#lib/zod_fields.ts'
+import { refuse, TEXT_LINE } from '#lib/zod_fields.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './password.ts'
 import { ROLES } from './roles.ts'
 
@@ -17,7 +17,13 @@ const MemberEmail = z
   })
   .describe('Address of the member, who signs in with it.')
 
-const MemberName = z.string().trim().min(1).max(100).describe('Name of the member.')
+const MemberName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .regex(TEXT_LINE, 'must be one line of text')
+  .describe('Name of the member.')
 
 const Password = z.string().min(MIN_PASSWORD_LENGTH).max(MAX_PASSWORD_LENGTH).describe('Password of the member.')
 
@@ -28,7 +34,9 @@ export const MemberChange = z.object({ role: Role }).meta({ id: 'MemberChange' }
 
 export const NewPassword = z.object({ password: Password })
 
-export const NewPasskey = z.object({ name: z.string().trim().min(1).max(100).describe('Name of the passkey.') })
+export const NewPasskey = z.object({
+  name: z.string().trim().min(1).max(100).regex(TEXT_LINE, 'must be one line of text').describe('Name of the passkey.'),
+})
 
 /** The form behind a link that creates a member. With an invitation the `email` is known already. */
 export const NewMember = z.object({ email: MemberEmail.optional(), name: MemberName, password: Password })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hasPlaceholder } from '#lib/templates/placeholders.ts'
-import { counted } from '#lib/zod_fields.ts'
+import { counted, TEXT_LINE } from '#lib/zod_fields.ts'
 
 const MIN_OPTIONS = 2
 export const MAX_OPTIONS = 10
@@ -30,7 +30,7 @@ const line = (max: number) =>
   z
     .string()
     .max(max)
-    .regex(/^(?=.*\S)[^\p{Cc}\u2028\u2029]+$/u, 'must be one line with at least one character that is not a space')
+    .regex(TEXT_LINE, 'must be one line with at least one character that is not a space')
     .refine(text => !hasPlaceholder(text), 'must not have placeholders: all recipients see the same')
 
 const NewOption = z.union(

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { ErrorName } from '#lib/errors.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { parseAddress } from '#lib/mail/address.ts'
-import { addresses, From, Subject } from '#lib/mail/mail_fields.ts'
-import { counted, refuse } from '#lib/zod_fields.ts'
+import { addresses, From, ShownSubject } from '#lib/mail/mail_fields.ts'
+import { counted, refuse, TEXT_LINE } from '#lib/zod_fields.ts'
 import { hasPlaceholder } from './placeholders.ts'
 import { MAX_PART } from './render.ts'
 import { Alias, MAX_VARIABLES, VariableKey, Variables, VariableValue } from './variables.ts'
@@ -54,9 +54,14 @@ const replyTo = z.preprocess(
 )
 
 const fields = {
-  name: z.string().min(1).max(MAX_NAME).describe('Name for people, of 1 to 255 characters.'),
+  name: z
+    .string()
+    .min(1)
+    .max(MAX_NAME)
+    .regex(TEXT_LINE, 'must be one line of text')
+    .describe('Name for people: one line of 1 to 255 characters.'),
   html: part.describe('HTML part, with placeholders such as `{{first_name|friend}}`.'),
-  subject: emptyIsNull(Subject.nullish()).describe('Subject of emails that have none; may have placeholders.'),
+  subject: emptyIsNull(ShownSubject.nullish()).describe('Subject of emails that have none; may have placeholders.'),
   text: part.nullish().describe('Plain-text part; may have placeholders. Without it, it is derived from `html`.'),
   from: emptyIsNull(withoutPlaceholders('invalid_from_address', From.nullish())).describe(
     'Sender of emails that have none: `email@domain` or `Name <email@domain>`.',

@@ -1,17 +1,14 @@
 import { z } from 'zod'
 import { Subscription } from '#lib/contacts/new_contact.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
-import { Fixed } from '#lib/zod_fields.ts'
+import { Fixed, TEXT_LINE } from '#lib/zod_fields.ts'
 
 /** In characters. */
 const MAX_NAME = 50
 const MAX_DESCRIPTION = 200
 
 /** Shown on the preference page. */
-const Name = z
-  .string()
-  .max(MAX_NAME)
-  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*\S[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line of text')
+const Name = z.string().max(MAX_NAME).regex(TEXT_LINE, 'must be one line of text')
 
 /** Null and the empty string clear it. */
 const Description = z

@@ -3,6 +3,7 @@ import { MAX_COLUMNS } from '#lib/files/csv/read_records.ts'
 import { readCell } from '#lib/files/csv/write_csv.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { isTimeZone, NOT_A_ZONE } from '#lib/time_zones.ts'
+import { NAME_LINE, withoutTurning } from '#lib/zod_fields.ts'
 import type { Column, ImportOptions } from './options.ts'
 
 /** In characters. */
@@ -15,7 +16,6 @@ const BOOLEANS = new Map([
   ...['true', 't', 'yes', 'y', '1'].map(text => [text, true] as const),
   ...['false', 'f', 'no', 'n', '0'].map(text => [text, false] as const),
 ])
-const ONE_LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u
 
 /** A record as a contact. Null if the cell is empty or missing: the contact's value stays as it is. */
 export type Row = {
@@ -78,11 +78,15 @@ function readMember(row: Row, member: Exclude<Column['member'], 'property'>, tex
       row.timezone = text
       return isTimeZone(text) ? null : NOT_A_ZONE
     default:
-      if (text === '') return null
-      row[member] = text
-      if (text.length > MAX_NAME) return `must have at most ${MAX_NAME} characters`
-      return ONE_LINE.test(text) ? null : 'must be one line'
+      return readName(row, member, withoutTurning(text))
   }
+}
+
+function readName(row: Row, member: 'first_name' | 'last_name', text: string): string | null {
+  if (text === '') return null
+  row[member] = text
+  if (text.length > MAX_NAME) return `must have at most ${MAX_NAME} characters`
+  return NAME_LINE.test(text) ? null : 'must be one line'
 }
 
 function readProperty(row: Row, { stored_as = '', type }: Column, text: string): string | null {
