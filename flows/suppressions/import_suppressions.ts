@@ -1,6 +1,6 @@
 import { isEmailName } from '#lib/contacts/import/map_columns.ts'
 import { ApiError } from '#lib/errors.ts'
-import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
+import { HeaderError, readHeader, requireOnce } from '#lib/files/csv/header.ts'
 import { readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
 import { HEAD_BYTES } from '#lib/files/csv/text_encoding.ts'
 import { readCell } from '#lib/files/csv/write_csv.ts'
@@ -71,6 +71,7 @@ function findColumns(csv: string): { columns: Columns; delimiter: string } {
     const indexes = COLUMNS.map(column => [column, names.findIndex(name => isNamed(column, name))] as const)
     const columns: Columns = Object.fromEntries(indexes.filter(([, index]) => index !== -1))
     if (columns.email === undefined) throw new HeaderError('The header must have a column `email`.')
+    requireOnce(names, names[columns.email] as string)
     return { columns, delimiter }
   } catch (error) {
     if (!(error instanceof HeaderError)) throw error

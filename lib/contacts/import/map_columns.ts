@@ -1,4 +1,5 @@
 import { MAX_KEY, type PropertyType } from '#lib/contacts/new_property.ts'
+import { requireOnce } from '#lib/files/csv/header.ts'
 import type { ColumnMap } from './new_import.ts'
 import type { Column } from './options.ts'
 
@@ -9,7 +10,7 @@ export type PropertyColumn = { index: number; name: string; key: string; type: P
 export type MappedColumns = { members: Column[]; properties: PropertyColumn[]; ignored: string[] }
 type Mapped = Omit<MappedColumns, 'ignored'>
 
-/** A column is missing. The message is a sentence. */
+/** A column is missing, or is meant for two things. The message is a sentence. */
 export class ColumnError extends Error {}
 
 const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
@@ -24,16 +25,20 @@ export function isEmailName(name: string): boolean {
 
 /**
  * Maps the columns of a file by the column map of the request, and the others by their names in the header. A member or property
- * that the map has is not searched for by name. If several columns have the same name, the first one is used. @throws
- * {ColumnError}
+ * that the map has is not searched for by name. If several columns have the same name, the first one is used, but not for the address.
+ * @throws {ColumnError} @throws {HeaderError}
  */
 export function mapColumns(names: string[], map: ColumnMap | null): MappedColumns {
   const mapped = withNamed(names, map ? byMap(names, map) : { members: [], properties: [] })
-  if (!mapped.members.some(({ member }) => member === 'email')) {
-    throw new ColumnError('The header must have a column `email`, or `column_map.email` must name one.')
-  }
+  requireAddresses(names, mapped)
   const used = indexesOf(mapped)
   return { ...mapped, ignored: names.filter((name, index) => !used.has(index) && name !== '') }
+}
+
+function requireAddresses(names: string[], { members }: Mapped): void {
+  const found = members.find(({ member }) => member === 'email')
+  if (!found) throw new ColumnError('The header must have a column `email`, or `column_map.email` must name one.')
+  requireOnce(names, found.name)
 }
 
 function byMap(names: string[], map: ColumnMap): Mapped {
@@ -50,7 +55,23 @@ function byMap(names: string[], map: ColumnMap): Mapped {
     ...find(column, `properties.${key}.column`),
     ...{ key, type: type ?? null, is_asked: true },
   }))
+  requireDistinct([
+    ...members.map(({ index, member }) => ({ index, field: member })),
+    ...properties.map(({ index, key }) => ({ index, field: `properties.${key.slice(0, 100)}` })),
+  ])
   return { members, properties }
+}
+
+/** @throws {ColumnError} for a column with two fields */
+function requireDistinct(fields: { index: number; field: string }[]): void {
+  const taken = new Map<number, string>()
+  for (const { index, field } of fields) {
+    const other = taken.get(index)
+    if (other !== undefined) {
+      throw new ColumnError(`\`column_map.${field}\` must not be the same column as \`column_map.${other}\`.`)
+    }
+    taken.set(index, field)
+  }
 }
 
 /** Adds the columns that the map does not name, by their own names. */

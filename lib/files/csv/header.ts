@@ -1,4 +1,5 @@
 import { parse } from 'csv-parse/sync'
+import { clip } from '#lib/zod_fields.ts'
 import { MAX_COLUMNS, RECORD_OPTIONS } from './read_records.ts'
 import { decodeHead, HEAD_BYTES, markedEncoding } from './text_encoding.ts'
 
@@ -41,6 +42,16 @@ export function requireFirstLine(head: Buffer): void {
   // Bytes that encodings with states, or of 16 bits, use for other characters too.
   if (encoding === null && (head.includes(0) || head.includes(ESCAPE))) return
   firstLine(withoutPreamble(decodeHead(head, encoding ?? 'latin1')))
+}
+
+/**
+ * Checks that a header has a column of this name once, in any case: nobody knows which one of two has the addresses that are meant.
+ *
+ * @throws {HeaderError}
+ */
+export function requireOnce(names: string[], name: string): void {
+  if (names.filter(one => one.toLowerCase() === name.toLowerCase()).length === 1) return
+  throw new HeaderError(`The header must have the column ${clip(name)} only once.`)
 }
 
 function withoutPreamble(head: string): string {

@@ -116,6 +116,8 @@ t.test('POST /suppressions/import adds valid addresses, and the export lists the
     ],
   )
   shows(t, await post('/suppressions/import', { csv: 'a,b\n' }), { status: 422 })
+  const message = 'The header must have the column "Email" only once.'
+  shows(t, await post('/suppressions/import', { csv: 'Email,email\n' }), { status: 422, body: { message } })
 })
 
 t.test('properties named like members of Object are exported correctly', async t => {

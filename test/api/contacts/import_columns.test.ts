@@ -88,3 +88,30 @@ t.test('a `sep=` line from Excel is not the header', async t => {
   shows(t, ended, { counts: { created: 1, failed: 1 }, errors: [{ row: 2, line: 4 }] })
   shows(t, await get('/contacts/sep@b.com'), { first_name: 'A, B' })
 })
+
+t.test('a header that names the column of addresses twice is refused', async t => {
+  const once = (name: string) => ({ statusCode: 422, message: `The header must have the column "${name}" only once.` })
+  shows(t, await imports.ofText('email,email\na@b.com,b@b.com\n'), once('email'))
+  shows(t, await imports.ofText('Email,plan,EMAIL\na@b.com,x,b@b.com\n'), once('Email'))
+  shows(t, await imports.ofText('Mail,mail\na@b.com,b@b.com\n', { column_map: { email: 'mail' } }), once('Mail'))
+  const others = 'email,email,Work\na@b.com,b@b.com,twice@b.com\n'
+  const ended = await imports.ofText(others, { column_map: { email: 'Work' }, create_properties: false })
+  shows(t, ended, { counts: { created: 1 }, ignored_columns: ['email', 'email'] })
+  const names = await imports.ofText('email,first_name,plan,First Name,Plan\nmore@b.com,A,p,B,q\n')
+  shows(t, names, { counts: { created: 1 }, ignored_columns: ['First Name', 'Plan'] })
+  shows(t, await get('/contacts/more@b.com'), { first_name: 'A', properties: { plan: 'p' } })
+})
+
+t.test('a `column_map` that has one column for two fields is refused', async t => {
+  const csv = 'email,Name\na@b.com,Ann\n'
+  const refused = async (column_map: object, message: string) =>
+    shows(t, await imports.ofText(csv, { column_map }), { statusCode: 422, message })
+  await refused(
+    { first_name: 'Name', last_name: 'name' },
+    '`column_map.last_name` must not be the same column as `column_map.first_name`.',
+  )
+  await refused(
+    { first_name: 'Name', properties: { plan: { column: 'Name' } } },
+    '`column_map.properties.plan` must not be the same column as `column_map.first_name`.',
+  )
+})

@@ -24,8 +24,14 @@ const names: Record<string, (text: string) => [string, object]> = {
   campaign: name => ['/campaigns', { ...campaign, subject: 'S', name }],
   automation: name => ['/automations', { name, trigger: 'x', domain: account.domain }],
   template: name => ['/templates', { name, html: 'x' }],
-  'question of a poll': question => ['/campaigns', { ...campaign, subject: 'S', poll: { question, options: ['a', 'b'] } }],
-  'label of a poll': label => ['/campaigns', { ...campaign, subject: 'S', poll: { question: 'Q', options: ['a', label] } }],
+  'question of a poll': question => [
+    '/campaigns',
+    { ...campaign, subject: 'S', poll: { question, options: ['a', 'b'] } },
+  ],
+  'label of a poll': label => [
+    '/campaigns',
+    { ...campaign, subject: 'S', poll: { question: 'Q', options: ['a', label] } },
+  ],
 }
 const lines: typeof names = {
   subject: subject => ['/campaigns', { ...campaign, subject }],
