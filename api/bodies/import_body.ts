@@ -19,7 +19,9 @@ const ONE_FILE = 2 * MEGABYTE
 
 /** Members of the form that are JSON. */
 const JSON_FIELDS = new Set(['column_map', 'columnMap', 'segments', 'topics'])
-const BOOLEAN_FIELDS = new Set(['resubscribe', 'create_properties', 'createProperties'])
+const BOOLEAN_FIELDS = new Set([
+  ...['resubscribe', 'create_properties', 'createProperties', 'trigger_automations', 'triggerAutomations'],
+])
 
 /**
  * Like `readBody`, for JSON of at most 10 MB, or for a form (multipart/form-data) with a file of at most IMPORT_MAX_MB. The

@@ -43,8 +43,8 @@ const importFields = {
   ),
   create_properties: z
     .boolean()
-    .default(false)
-    .describe('True if unknown columns become properties of the type string.'),
+    .default(true)
+    .describe('True if unknown columns become properties of the type string, false if they are left out.'),
   on_conflict: OnConflict.default('upsert').describe(ON_CONFLICT),
   resubscribe: z.boolean().default(false).describe(RESUBSCRIBE),
   trigger_automations: z.boolean().default(false).describe(TRIGGER_AUTOMATIONS),

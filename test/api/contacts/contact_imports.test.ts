@@ -37,7 +37,7 @@ t.test('POST /contacts/imports stores valid rows and lists the invalid lines', a
     'dan@b.com,Dan,,,,surplus',
     `eve@b.com,${'x'.repeat(2_001)},,,`,
   ].join('\n')
-  const started = await post('/contacts/imports', { csv })
+  const started = await post('/contacts/imports', { csv, create_properties: false })
   shows(t, started, {
     status: 201,
     body: {
@@ -120,7 +120,8 @@ t.test('a file that cannot be imported is refused at once', async t => {
   await refused('email,"name\na@b.co', 'A quote in the first line of the file is not closed.')
   await refused(`email${',x'.repeat(100)}`, 'The file has more than 100 columns.')
   await refused('a,b', '`column_map.email` must be a column of the file.', { column_map: { email: 'c' } })
-  const unknown = { column_map: { email: 'a', properties: { size: { column: 'b' } } } }
+  const column_map = { email: 'a', properties: { size: { column: 'b' } } }
+  const unknown = { column_map, create_properties: false }
   await refused('a,b', '`column_map.properties` has the key "size", which is not a contact property.', unknown)
   shows(t, await imports.ofFile(Buffer.from('email\n\xff', 'latin1'), { encoding: 'utf-8' }), {
     message: 'The file is not valid UTF-8.',
@@ -136,7 +137,8 @@ t.test('an import can create properties, join groups and map columns', async t =
   const { body: audience } = await post('/audiences', { name: 'Imported' })
   const map = { email: 'Mail', firstName: 'Who', properties: { height: { column: 'Height', type: 'number' } } }
   const fields = {
-    ...{ column_map: JSON.stringify(map), create_properties: 'true', audience_id: audience.id },
+    ...{ column_map: JSON.stringify(map), create_properties: 'true', trigger_automations: 'false' },
+    audience_id: audience.id,
     topics: JSON.stringify([{ id: topic, subscription: 'opt_out' }]),
     segments: JSON.stringify([account.domain_id]),
   }

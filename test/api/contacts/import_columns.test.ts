@@ -20,7 +20,7 @@ t.before(() => api.request('POST', '/api/contact-properties', { body: { key: 'pl
 
 t.test('a column that `column_map` omits is matched by its name', async t => {
   const csv = 'Mail,unsubscribed,First Name,Plan,time,Notes\nann@b.com,true,Ann,pro,Asia/Tokyo,x\n'
-  const ended = await imports.ofText(csv, { column_map: { email: 'Mail', timezone: 'Time' } })
+  const ended = await imports.ofText(csv, { column_map: { email: 'Mail', timezone: 'Time' }, create_properties: false })
   shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['Notes'] })
   shows(t, await get('/contacts/ann@b.com'), {
     unsubscribed: true,
@@ -33,39 +33,53 @@ t.test('a column that `column_map` omits is matched by its name', async t => {
 t.test('a column is ignored if `column_map` maps its field to another column', async t => {
   const csv = 'email,work email,plan,Tarif,first_name\nhome@b.com,work@b.com,old,new,Ann\n'
   const column_map = { email: 'Work Email', properties: { plan: { column: 'tarif' }, alias: { column: 'first_name' } } }
-  const ended = await imports.ofText(csv, { column_map, create_properties: true })
+  const ended = await imports.ofText(csv, { column_map })
   shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['email', 'plan'] })
   shows(t, await get('/contacts/work@b.com'), { first_name: null, properties: { plan: 'new', alias: 'Ann' } })
 })
 
-t.test('`create_properties` makes a key from every name with letters or digits', async t => {
-  const names = [
-    'Mail',
-    'Straße',
-    'Phone (mobile)',
-    'Birthday (MM/DD)',
-    '100%',
-    'Prénom?',
-    'x'.repeat(60),
-    'Phone, mobile',
-  ]
-  const csv = `${names
-    .concat('電話', 'created_at', 'Plan')
-    .map(name => `"${name}"`)
-    .join(';')}\na@b.com;1;2;3;4;5;6;7;8;9;10\n`
-  const ended = await imports.ofText(csv, { column_map: { email: 'Mail' }, create_properties: true })
-  shows(t, ended, { counts: { created: 1, failed: 0 }, ignored_columns: ['電話', 'Phone, mobile', 'created_at'] })
-  const made = { strasse: '1', phone_mobile: '2', birthday_mm_dd: '3', '100': '4', prenom: '5', ['x'.repeat(50)]: '6' }
-  shows(t, await get('/contacts/a@b.com'), { properties: { ...made, plan: '10' } })
-  t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort())
-  const again = await imports.ofText(csv, { column_map: { email: 'Mail' }, create_properties: true })
-  shows(t, again, { counts: { updated: 1 } })
-  t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort(), 'finds those that it has made')
-})
+t.test(
+  'every column whose name has letters or digits becomes a property, unless `create_properties` is false',
+  async t => {
+    const names = [
+      'Mail',
+      'Straße',
+      'Phone (mobile)',
+      'Birthday (MM/DD)',
+      '100%',
+      'Prénom?',
+      'x'.repeat(60),
+      'Phone, mobile',
+    ]
+    const csv = `${names
+      .concat('電話', 'created_at', 'Plan')
+      .map(name => `"${name}"`)
+      .join(';')}\na@b.com;1;2;3;4;5;6;7;8;9;10\n`
+    const without = await imports.ofText(csv, { column_map: { email: 'Mail' }, create_properties: false })
+    const unknown = names.filter(name => name !== 'Mail').concat('電話', 'created_at')
+    shows(t, without, { counts: { created: 1, failed: 0 }, ignored_columns: { length: unknown.length } })
+    t.strictSame(await keys(), ['alias', 'plan'])
+    const ended = await imports.ofText(csv, { column_map: { email: 'Mail' } })
+    shows(t, ended, { counts: { updated: 1, failed: 0 }, ignored_columns: ['電話', 'Phone, mobile', 'created_at'] })
+    const made = {
+      strasse: '1',
+      phone_mobile: '2',
+      birthday_mm_dd: '3',
+      '100': '4',
+      prenom: '5',
+      ['x'.repeat(50)]: '6',
+    }
+    shows(t, await get('/contacts/a@b.com'), { properties: { ...made, plan: '10' } })
+    t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort())
+    const again = await imports.ofText(csv, { column_map: { email: 'Mail' } })
+    shows(t, again, { counts: { updated: 1 } })
+    t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort(), 'finds those that it has made')
+  },
+)
 
 t.test('an invalid property key in `column_map` is refused', async t => {
   const column_map = { properties: { 'Phone (mobile)': { column: 'Phone' } } }
-  shows(t, await imports.ofText('email,Phone\n', { column_map, create_properties: true }), {
+  shows(t, await imports.ofText('email,Phone\n', { column_map }), {
     statusCode: 422,
     message: '`column_map.properties` has the key "Phone (mobile)", which cannot be that of a contact property.',
   })

@@ -26,7 +26,7 @@ t.test('a CSV file is imported, and failed records are listed', async t => {
   await page.setInputFiles('#file', { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
   await page.fill('#column_email', 'Address')
   await page.fill('#columns', 'plan = Tariff')
-  await page.check('#create_properties')
+  t.ok(await page.isChecked('#create_properties'))
   await page.click('button:text("Import")')
   await page.waitForSelector('.heading .badge:text("queued")')
   const plain = await page.request.get(page.url(), { headers: { accept: 'text/html' } })

@@ -52,7 +52,7 @@ async function uploadForm(visit: Visit): Promise<Html> {
         hint: 'One per line, the key of the property first: plan = Tariff. Only where they differ.',
       },
       {
-        ...{ name: 'create_properties', label: 'Create missing properties', type: 'checkbox' },
+        ...{ name: 'create_properties', label: 'Create missing properties', type: 'checkbox', value: true },
         hint: 'Otherwise columns that are no property are ignored.',
       },
       { name: 'skip', label: 'Leave contacts that exist already as they are', type: 'checkbox' },
