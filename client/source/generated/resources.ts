@@ -51,8 +51,8 @@ export class DomainDns extends Resource {
 
 export class ContactImports extends Resource {
   /** Import contacts from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /contacts/imports` */
-  create(body: api.NewContactImport | api.ContactImportForm, options?: Options): Promise<api.ContactImport> {
-    return this.call('POST', '/contacts/imports', { body }, options)
+  create(body: api.NewContactImport | api.ContactImportForm, options?: KeyedOptions): Promise<api.ContactImport> {
+    return this.call('POST', '/contacts/imports', { body, keyed: true }, options)
   }
 
   /** List imports of contacts, newest first. `GET /contacts/imports` */
@@ -112,8 +112,8 @@ export class AudienceContacts extends Resource {
   }
 
   /** Import contacts into an audience from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `timezone`, and the keys of properties. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /audiences/{audience_id}/contacts/import` */
-  import(audience_id: string, body: api.NewAudienceImport | api.ContactImportForm, options?: Options): Promise<api.ContactImport> {
-    return this.call('POST', `/audiences/${part(audience_id)}/contacts/import`, { body }, options)
+  import(audience_id: string, body: api.NewAudienceImport | api.ContactImportForm, options?: KeyedOptions): Promise<api.ContactImport> {
+    return this.call('POST', `/audiences/${part(audience_id)}/contacts/import`, { body, keyed: true }, options)
   }
 
   /** List the contacts of an audience, newest first. `GET /audiences/{audience_id}/contacts` */
@@ -538,8 +538,8 @@ export class Campaigns extends Resource {
   }
 
   /** Copy a campaign as a new draft. `POST /campaigns/{id}/duplicate` */
-  duplicate(id: string, body: api.CampaignCopy = {}, options?: Options): Promise<api.Campaign> {
-    return this.call('POST', `/campaigns/${part(id)}/duplicate`, { body }, options)
+  duplicate(id: string, body: api.CampaignCopy = {}, options?: KeyedOptions): Promise<api.Campaign> {
+    return this.call('POST', `/campaigns/${part(id)}/duplicate`, { body, keyed: true }, options)
   }
 
   /** Send or schedule a draft. The content and the recipients are determined when sending begins. `POST /campaigns/{id}/send` */
@@ -673,8 +673,8 @@ export class Automations extends Resource {
   readonly runs = new AutomationRuns(this.caller)
 
   /** Create an automation. Once it is enabled, the event of its trigger makes contacts enter. Without `connections`, each step leads to the next. `POST /automations` */
-  create(body: api.NewAutomation, options?: Options): Promise<api.Automation> {
-    return this.call('POST', '/automations', { body }, options)
+  create(body: api.NewAutomation, options?: KeyedOptions): Promise<api.Automation> {
+    return this.call('POST', '/automations', { body, keyed: true }, options)
   }
 
   /** List automations, newest first. `GET /automations` */
@@ -703,8 +703,8 @@ export class Automations extends Resource {
   }
 
   /** Make a disabled copy of an automation. `POST /automations/{id}/duplicate` */
-  duplicate(id: string, body: api.AutomationCopy = {}, options?: Options): Promise<api.Automation> {
-    return this.call('POST', `/automations/${part(id)}/duplicate`, { body }, options)
+  duplicate(id: string, body: api.AutomationCopy = {}, options?: KeyedOptions): Promise<api.Automation> {
+    return this.call('POST', `/automations/${part(id)}/duplicate`, { body, keyed: true }, options)
   }
 
   /** Start a run of an automation for a contact. The same as if the event of its trigger had happened: the run counts for the quota, and `reentry` applies. `POST /automations/{id}/run` */

@@ -185,7 +185,7 @@ export type Automation = {
 }
 
 export type AutomationChange = {
-  /** Name for people, of 1 to 255 characters. */
+  /** Name for people: one line of 1 to 255 characters. */
   name?: string
   /** `enabled`: contacts enter from now on. `disabled`: no contacts enter, and runs that have started continue. */
   status?: "enabled" | "disabled" | null
@@ -434,7 +434,7 @@ export type CampaignAb = {
 export type CampaignChange = {
   /** Sender: `email@domain` or `Name <email@domain>`, at a domain of the account. */
   from?: string
-  /** Name for people, of up to 255 characters. */
+  /** Name for people: one line of up to 255 characters. */
   name?: string | null
   /** Id of the audience that gets it. With `segment_id` too: contacts that are in both. */
   audience_id?: string | null
@@ -993,7 +993,7 @@ export type ContactImportForm = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if unknown columns become properties of the type string. Default: `false`. */
+  /** True if unknown columns become properties of the type string, false if they are left out. Default: `true`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -2295,7 +2295,7 @@ export type NewAudienceImport = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if unknown columns become properties of the type string. Default: `false`. */
+  /** True if unknown columns become properties of the type string, false if they are left out. Default: `true`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -2321,7 +2321,7 @@ export type NewAudienceImport = {
 }
 
 export type NewAutomation = {
-  /** Name for people, of 1 to 255 characters. */
+  /** Name for people: one line of 1 to 255 characters. */
   name: string
   /** `enabled`: contacts enter from now on. `disabled`: no contacts enter, and runs that have started continue. Default: `disabled`. */
   status?: "enabled" | "disabled" | null
@@ -2375,7 +2375,7 @@ export type NewBatch = NewEmail[]
 export type NewCampaign = {
   /** Sender: `email@domain` or `Name <email@domain>`, at a domain of the account. */
   from: string
-  /** Name for people, of up to 255 characters. */
+  /** Name for people: one line of up to 255 characters. */
   name?: string | null
   /** Id of the audience that gets it. With `segment_id` too: contacts that are in both. */
   audience_id?: string | null
@@ -2512,7 +2512,7 @@ export type NewContactImport = {
       type?: "string" | "number"
     }>
   } | null
-  /** True if unknown columns become properties of the type string. Default: `false`. */
+  /** True if unknown columns become properties of the type string, false if they are left out. Default: `true`. */
   create_properties?: boolean
   /** `upsert` changes contacts that exist already, `skip` leaves them as they are. Default: `upsert`. */
   on_conflict?: "upsert" | "skip"
@@ -2798,7 +2798,7 @@ export type NewSuppressions = {
 }
 
 export type NewTemplate = {
-  /** Name for people, of 1 to 255 characters. */
+  /** Name for people: one line of 1 to 255 characters. */
   name: string
   /** HTML part, with placeholders such as `{{first_name|friend}}`. */
   html: string
@@ -3385,7 +3385,7 @@ export type Template = {
 }
 
 export type TemplateChange = {
-  /** Name for people, of 1 to 255 characters. */
+  /** Name for people: one line of 1 to 255 characters. */
   name?: string
   /** HTML part, with placeholders such as `{{first_name|friend}}`. */
   html?: string
