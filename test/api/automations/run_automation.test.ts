@@ -1,7 +1,7 @@
 import t from 'tap'
 import { clearRuns } from '#flows/automations/definitions/clear_runs.ts'
 import { newId } from '#lib/ids.ts'
-import { enterByHand } from '#sql/events/enter_by_hand.ts'
+import { startRunByHand } from '#sql/events/enter_by_hand.ts'
 import { startApi } from '#test/support/api.ts'
 import { createAutomation } from '#test/support/automation_definitions.ts'
 import { runsOf } from '#test/support/automations.ts'
@@ -108,7 +108,7 @@ for (const [what, end, status] of [
   t.test(`${what} waits for a run by hand, and later runs are refused`, async t => {
     const id = await create()
     const entry = { account_id: account.id, automation_id: id, contact_id: ada, payload: {} }
-    const entering = await begin(world, tx => enterByHand(tx, entry))
+    const entering = await begin(world, tx => startRunByHand(tx, entry))
     const ending = end(id)
     await untilBlocked(world)
     await entering.commit()

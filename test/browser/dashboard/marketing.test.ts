@@ -35,7 +35,7 @@ t.test('a CSV file is imported, and failed records are listed', async t => {
   await page.waitForSelector('.heading .badge:text("completed")')
   t.strictSame(await page.locator('tbody tr').allInnerTexts(), [
     '3\tno address\t✕ failed\t`Address` must be an address such as ann@acme.com.',
-    '4\tanna@y.com\t! skipped\tThe address is on line 2 already.',
+    '4\tANNA@y.com\t! skipped\tThe address is on line 2 already.',
   ])
   const file = await page.request.get((await page.getAttribute('a:text("All of them as CSV")', 'href')) as string)
   t.match(file.headers()['content-disposition'], /^attachment/)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
-import { enterByHand } from '#sql/events/enter_by_hand.ts'
+import { startRunByHand } from '#sql/events/enter_by_hand.ts'
 import { tellContacts } from '#sql/events/tell_contacts.ts'
 import { sql } from '#sql/pool.ts'
 import { report_limited_runs } from '#tasks/report_limited_runs.ts'
@@ -186,7 +186,12 @@ t.test('a run by hand has the same limits', async t => {
   const disabled = await storeAutomation(world, account, [], { status: 'disabled' })
   const enter = (automation_id: string, contact_id: string | undefined) =>
     world.pool.transaction(tx =>
-      enterByHand(tx, { account_id: account.id, automation_id, contact_id: contact_id as string, payload: { n: 1 } }),
+      startRunByHand(tx, {
+        account_id: account.id,
+        automation_id,
+        contact_id: contact_id as string,
+        payload: { n: 1 },
+      }),
     )
   const [ann, bob, cid] = account.ids
   const { outcome, run_id } = await enter(automation, ann)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { applyRecords } from '#lib/domains/providers/apply.ts'
-import { type AskProvider, createAsk, wordsOf } from '#lib/domains/providers/ask.ts'
+import { createProviderClient, type RequestProvider, wordsOf } from '#lib/domains/providers/ask.ts'
 import { openCloudflare } from '#lib/domains/providers/cloudflare.ts'
 import { openGodaddy } from '#lib/domains/providers/godaddy.ts'
 import { openNamecheap } from '#lib/domains/providers/namecheap.ts'
@@ -47,7 +47,7 @@ const existing: Omit<Kept, 'id'>[] = [
 ]
 
 function open(kind: string, { url }: Provider, domain = 'b.co.uk') {
-  const ask = createAsk({ provider: kind, url, policy: policyOf([]) }, AbortSignal.timeout(5_000))
+  const ask = createProviderClient({ provider: kind, url, policy: policyOf([]) }, AbortSignal.timeout(5_000))
   if (kind === 'Cloudflare') return openCloudflare(ask, { token: CLOUDFLARE_TOKEN }, domain)
   if (kind === 'GoDaddy') return openGodaddy(ask, GODADDY, domain)
   return openNamecheap(ask, { api_key: NAMECHEAP.apiKey, api_user: NAMECHEAP.apiUser }, domain, '192.0.2.7')
@@ -184,7 +184,7 @@ t.test('Namecheap: records are never written back unless the response is fully u
     result('Domain="c.co.uk" IsUsingOurDNS="true"'),
   ]) {
     const asked: string[] = []
-    const ask: AskProvider = async (_, { body: sent = '' } = {}) => {
+    const ask: RequestProvider = async (_, { body: sent = '' } = {}) => {
       asked.push(String(sent))
       return { status: 200, text: body }
     }
@@ -223,9 +223,9 @@ t.test('each record is planned to be added, changed or skipped', async t => {
 t.test('a provider that is silent or unreachable fails within the deadline', async t => {
   const port = await startTcpServer(t, () => {})
   const url = `http://127.0.0.3:${port}`
-  const silent = createAsk({ provider: 'X', url, policy: policyOf([]) }, AbortSignal.timeout(100))
+  const silent = createProviderClient({ provider: 'X', url, policy: policyOf([]) }, AbortSignal.timeout(100))
   await t.rejects(silent('/'), { message: 'X did not answer in time.' })
-  const forbidden = createAsk(
+  const forbidden = createProviderClient(
     { provider: 'X', url: 'http://127.0.0.66:1', policy: policyOf([]) },
     AbortSignal.timeout(5_000),
   )

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readConfig } from '#lib/config.ts'
 import { parseNetworks } from '#lib/net/client_address.ts'
-import { fetchPolicy, fetchSafely, whyNotFetchable } from '#lib/net/fetch_safely.ts'
+import { fetchPolicy, fetchSafely, findUrlFault } from '#lib/net/fetch_safely.ts'
 import { startNameServer } from '#test/support/dns/name_server.ts'
 import {
   ALLOWED,
@@ -46,7 +46,7 @@ t.test('a forbidden URL is refused when it is given, if it shows', async t => {
   const policy = policyOf([80, 443, 8080])
   for (const host of [...HERE, ...ELSEWHERE, ...LOCAL_NAMES]) {
     t.match(
-      whyNotFetchable(`http://${host}/`, policy),
+      findUrlFault(`http://${host}/`, policy),
       /^must be (on a public host, or on one that .* \(FETCH_ALLOW\)|a URL)$/,
       host,
     )
@@ -67,7 +67,7 @@ t.test('a forbidden URL is refused when it is given, if it shows', async t => {
     ['https://:pass@acme.com/', 'must not have a user name or password'],
     ...[22, 25, 5432, 6379, 0, 65535].map(port => [`http://acme.com:${port}/`, 'must be on port 80, 443 or 8080']),
   ] as const) {
-    t.equal(whyNotFetchable(url as string, policy), why, url)
+    t.equal(findUrlFault(url as string, policy), why, url)
   }
   for (const url of [
     'http://acme.com',
@@ -78,7 +78,7 @@ t.test('a forbidden URL is refused when it is given, if it shows', async t => {
     'http://localhost.acme.com/',
     'http://acme.com./',
   ]) {
-    t.equal(whyNotFetchable(url, policy), null, url)
+    t.equal(findUrlFault(url, policy), null, url)
   }
 })
 
@@ -92,7 +92,7 @@ t.test('ports that are not allowed are not connected to', async t => {
 
 t.test('FETCH_ALLOW adds networks, FETCH_DENY removes them, and FETCH_DENY wins', async t => {
   const why = (host: string, FETCH_ALLOW: string, FETCH_DENY: string) =>
-    whyNotFetchable(`http://${host}/`, fetchPolicy(readConfig({ FETCH_ALLOW, FETCH_DENY })))
+    findUrlFault(`http://${host}/`, fetchPolicy(readConfig({ FETCH_ALLOW, FETCH_DENY })))
   t.ok(why('10.1.2.3', '', ''))
   t.equal(why('10.1.2.3', '10.1.0.0/16', ''), null)
   t.equal(why('[fd00:1::1]', 'fd00:1::/32', ''), null)
