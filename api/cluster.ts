@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Running } from '#flows/process/run_process.ts'
-import { AlreadyToldError } from '#lib/errors.ts'
+import { AlreadyLoggedError } from '#lib/errors.ts'
 
 /** Time before a process that ended is replaced, so that crashes cause no busy loop. */
 const REPLACE_AFTER_MS = 1_000
@@ -27,7 +27,7 @@ export function forkProcesses(count: number): Running {
     const first = cluster.fork()
     const listens = new Promise(resolve => first.once('listening', resolve))
     await Promise.race([listens, exited(first)])
-    if (first.isDead() && !signal.aborted) throw new AlreadyToldError()
+    if (first.isDead() && !signal.aborted) throw new AlreadyLoggedError()
     const others = Array.from({ length: signal.aborted ? 0 : count - 1 }, () => cluster.fork())
     await Promise.all([first, ...others].map(keepRunning))
   }

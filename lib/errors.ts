@@ -91,4 +91,4 @@ export class OutageError extends Error {}
 export class AbandonedError extends StartupError {}
 
 /** The process cannot continue, and the reason has been logged already. */
-export class AlreadyToldError extends Error {}
+export class AlreadyLoggedError extends Error {}

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Running } from '#flows/process/run_process.ts'
 import { Restarts } from '#lib/async/restarts.ts'
 import type { Config } from '#lib/config.ts'
-import { AlreadyToldError } from '#lib/errors.ts'
+import { AlreadyLoggedError } from '#lib/errors.ts'
 import type { Log } from '#lib/log.ts'
 import { probe } from '#sql/watchdog.ts'
 
@@ -29,10 +29,10 @@ export class KeptServices implements Running {
   #child: ChildProcess
   #keeping: Promise<void>
 
-  /** @throws {AlreadyToldError} if it cannot start at all, so that starting it again would not help */
+  /** @throws {AlreadyLoggedError} if it cannot start at all, so that starting it again would not help */
   static async start({ DATABASE_URL, SECRET_KEY }: Config, log: Log): Promise<KeptServices> {
     const services = new KeptServices({ DATABASE_URL, SECRET_KEY }, log)
-    if (!(await starts(services.#child))) throw new AlreadyToldError()
+    if (!(await starts(services.#child))) throw new AlreadyLoggedError()
     services.#keeping = services.#keep()
     return services
   }
@@ -55,18 +55,18 @@ export class KeptServices implements Running {
     this.#child.kill('SIGTERM')
     await this.#keeping
     process.off('exit', this.#endWithUs)
-    if (this.#child.exitCode !== 0) throw new AlreadyToldError()
+    if (this.#child.exitCode !== 0) throw new AlreadyLoggedError()
   }
 
   async #keep(): Promise<void> {
     const { signal } = this.#leaving
     for (;;) {
       await ended(this.#child)
-      if (signal.aborted) return this.#failure.reject(new AlreadyToldError())
+      if (signal.aborted) return this.#failure.reject(new AlreadyLoggedError())
       const pause_ms = this.#restarts.next()
       if (pause_ms === null) {
         this.#log.fatal('the process of the services has ended several times in a row and is not started again')
-        return this.#failure.reject(new AlreadyToldError())
+        return this.#failure.reject(new AlreadyLoggedError())
       }
       this.#log.error({ pause_ms }, 'the process of the services has ended and is started again')
       await this.#untilServed(pause_ms).catch(() => {})

@@ -4,7 +4,7 @@ import { findWrongType } from '#lib/events/new_definition.ts'
 import { type AutomationId, findAutomation } from '#sql/automations/definitions/automations.ts'
 import { findContactIds } from '#sql/contacts/contacts.ts'
 import { findDefinition } from '#sql/events/definitions.ts'
-import { type Entered, enterByHand } from '#sql/events/enter_by_hand.ts'
+import { type Entered, startRunByHand } from '#sql/events/enter_by_hand.ts'
 import type { Tx } from '#sql/pool.ts'
 
 export type StartedRun = {
@@ -28,7 +28,7 @@ export async function startRun(tx: Tx, automation: AutomationId, { who, payload 
   if (fault) throw new ApiError('validation_error', fault)
   const ref = 'contact_id' in who ? { id: who.contact_id } : { domain_id, email: who.email }
   const { id: contact_id } = orNotFound('Contact', await findContactIds(tx, automation.account_id, ref))
-  const { outcome, run_id } = await enterByHand(tx, {
+  const { outcome, run_id } = await startRunByHand(tx, {
     ...{ account_id: automation.account_id, automation_id: automation.id, contact_id, payload },
   })
   if (outcome !== 'started' || run_id === null) throw refusalOf(outcome)

@@ -2,7 +2,7 @@ import type { UncheckedBatch } from '#lib/contacts/contact_batch.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
 import {
   announceContacts,
-  countApart,
+  countInOwnShard,
   type GivenContact,
   limitStatements,
   type UpsertedContact,
@@ -48,7 +48,7 @@ export async function saveBatch(
   const { contacts, faults, skipped } = await checkBatch(items, properties, batch.resubscribe)
   const saved = await writeContacts(pool, place, async tx => {
     await requireGroups(tx, place, batch)
-    await countApart(tx)
+    await countInOwnShard(tx)
     return storeSlices(tx, place, contacts, batch, { origin, until: performance.now() + max_ms })
   })
   const byAddress = new Map(saved.map(contact => [contact.email, contact]))

@@ -2,7 +2,7 @@ import type { Prepared } from '#flows/delivery/prepare/prepare_queue.ts'
 import { FairQueue, type Share } from '#lib/async/fair_queue.ts'
 import { Semaphore } from '#lib/async/semaphore.ts'
 import type { Config } from '#lib/config.ts'
-import { letGo, type Outgoing, type Transport } from '#lib/delivery/transport.ts'
+import { freeBytes, type Outgoing, type Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
@@ -76,7 +76,7 @@ export class SendQueue {
       // Limited so that a kill leaves at most twice the slots in doubt.
       if (this.#aside >= this.#deps.slots) return false
       isAside = true
-      letGo(prepared.message)
+      freeBytes(prepared.message)
       this.#setAside(delivery, lane)
       return true
     }

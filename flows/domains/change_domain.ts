@@ -1,7 +1,7 @@
 import type { Brand } from '#lib/domains/brand.ts'
 import { type DomainRecord, domainRecords } from '#lib/domains/domain_records.ts'
 import { isSendable } from '#lib/domains/domain_status.ts'
-import { type DomainChange, whyNotSettings } from '#lib/domains/new_domain.ts'
+import { type DomainChange, findSettingsFault } from '#lib/domains/new_domain.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import type { LockedDomain } from '#sql/domains/columns.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
@@ -34,7 +34,7 @@ export async function changeDomain(
     const before = await lockDomain(tx, account_id, id)
     if (!before) throw notFound('Domain')
     const after = { ...before, ...merge(before, change) }
-    const why = whyNotSettings(before.name, after)
+    const why = findSettingsFault(before.name, after)
     if (why) throw new ApiError('validation_error', why)
 
     const keys = await listDkimKeys(tx, account_id, id)

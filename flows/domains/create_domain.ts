@@ -1,4 +1,4 @@
-import { readDomainName, whyNotSettings } from '#lib/domains/new_domain.ts'
+import { findSettingsFault, readDomainName } from '#lib/domains/new_domain.ts'
 import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type DkimAlgorithm, generateDkimKey } from '#lib/mail/dkim.ts'
@@ -28,7 +28,7 @@ export async function createDomain({ pool, secrets, config }: Dependencies, give
   const read = readDomainName(given.name)
   if ('why' in read) throw new ApiError('validation_error', read.why)
   const domain = { ...given, name: read.name }
-  const why = whyNotSettings(domain.name, settingsOf(domain))
+  const why = findSettingsFault(domain.name, settingsOf(domain))
   if (why) throw new ApiError('validation_error', why)
 
   await requireFree(pool, domain) // fails early, before keys are generated
@@ -67,7 +67,7 @@ export function planLimit(limit: number): ApiError {
   return new ApiError('plan_limit_reached', `The plan of this account allows at most ${limit} domains.`)
 }
 
-function settingsOf(domain: NewDomain): Parameters<typeof whyNotSettings>[1] {
+function settingsOf(domain: NewDomain): Parameters<typeof findSettingsFault>[1] {
   const { sending = true, receiving = false, open_tracking = false, click_tracking = false } = domain
   const { tracking_subdomain = null, custom_return_path = 'send' } = domain
   const capabilities = { sending: capability(sending), receiving: capability(receiving) }

@@ -3,7 +3,7 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { DomainStatus } from '#lib/domains/domain_status.ts'
 import { Applied, applyRecords } from '#lib/domains/providers/apply.ts'
-import { type AskProvider, createAsk, wordsOf } from '#lib/domains/providers/ask.ts'
+import { createProviderClient, type RequestProvider, wordsOf } from '#lib/domains/providers/ask.ts'
 import { ProviderError } from '#lib/domains/providers/provider_error.ts'
 import type { ProviderZone } from '#lib/domains/providers/zone.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
@@ -16,7 +16,7 @@ export type DnsHelper = {
   provider: string
   url: string
   secrets: string[]
-  open: (ask: AskProvider, domain: string) => ProviderZone | Promise<ProviderZone>
+  open: (ask: RequestProvider, domain: string) => ProviderZone | Promise<ProviderZone>
 }
 
 /** The result for each record, and the status of the domain. */
@@ -62,7 +62,7 @@ async function applyAt(
 ): Promise<Applied> {
   const clean = ({ message, ...named }: Applied['failed'][number]) => ({ ...named, message: wordsOf(message, secrets) })
   try {
-    const ask = createAsk({ provider, url, policy: fetchPolicy(config) }, AbortSignal.timeout(DEADLINE_MS))
+    const ask = createProviderClient({ provider, url, policy: fetchPolicy(config) }, AbortSignal.timeout(DEADLINE_MS))
     const { applied, skipped, failed } = await applyRecords(await open(ask, domain), records)
     return { applied, skipped: skipped.map(clean), failed: failed.map(clean) }
   } catch (error) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readConfig } from '#lib/config.ts'
-import { AbandonedError, AlreadyToldError, StartupError } from '#lib/errors.ts'
+import { AbandonedError, AlreadyLoggedError, StartupError } from '#lib/errors.ts'
 import { giveBackMemory } from '#lib/give_back_memory.ts'
 import { createLog, type Log, reportFatal } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
@@ -96,5 +96,5 @@ export async function superviseProcess(start: () => Promise<Running>): Promise<v
 
 function report(error: unknown): void {
   process.exitCode = 1
-  if (!(error instanceof AlreadyToldError)) reportFatal(error)
+  if (!(error instanceof AlreadyLoggedError)) reportFatal(error)
 }

@@ -4,7 +4,7 @@ import { ApiError } from '#lib/errors.ts'
 import type { UploadedContent } from '#lib/files/upload/uploaded_content.ts'
 import { newId } from '#lib/ids.ts'
 import { typeOfFile } from '#lib/mail/mime/attachment.ts'
-import { fetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
+import { fetchPolicy, findUrlFault } from '#lib/net/fetch_safely.ts'
 import type { NewAttachment } from '#lib/sending/new_attachment.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Draft, DraftAttachment } from '#sql/sending/accept/drafts.ts'
@@ -50,7 +50,7 @@ function refusalOf(files: NewAttachment[], config: Config): ApiError | null {
   if (!files.some(({ path }) => path)) return null
   const policy = fetchPolicy(config)
   for (const [i, { path }] of files.entries()) {
-    const reason = path ? whyNotFetchable(path, policy) : null
+    const reason = path ? findUrlFault(path, policy) : null
     if (reason) return new ApiError('validation_error', `\`attachments[${i}].path\` ${reason}.`)
   }
   return null

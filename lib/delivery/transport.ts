@@ -5,7 +5,7 @@ import type { ReplyClass } from './smtp_reply.ts'
 /** How a domain wants its mail sent. `tls` enforced: never unencrypted. `transport` null: by MAIL_TRANSPORT. */
 export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
 
-/** A complete message. Only this object refers to its bytes, so that `letGo` frees them while the reply is still awaited. */
+/** A complete message. Only this object refers to its bytes, so that `freeBytes` frees them while the reply is still awaited. */
 export type Message = { bytes: Buffer }
 
 /** One message for one recipient, ready for the wire. */
@@ -29,7 +29,7 @@ export type Outgoing = Wishes & {
 const NO_BYTES = Buffer.alloc(0)
 
 /** Frees the bytes of a message that has been sent completely. */
-export function letGo(message: Message): void {
+export function freeBytes(message: Message): void {
   message.bytes = NO_BYTES
 }
 

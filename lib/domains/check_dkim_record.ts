@@ -3,7 +3,7 @@ type Tags = Partial<Record<string, string>>
 /**
  * Returns why the TXT records at a selector are not the record `value`, by the tags of RFC 6376 section 3.6.1; null if they are.
  */
-export function whyNotDkim(value: string, texts: string[]): string | null {
+export function findDkimFault(value: string, texts: string[]): string | null {
   const expected = tagsOf(value)
   if (isSplit(expected, texts)) return SPLIT
   const keys = texts.map(tagsOf).filter(tags => tags.p !== undefined)

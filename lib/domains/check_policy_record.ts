@@ -4,7 +4,7 @@ const QUOTED = 'There are quotation marks in it that do not belong there: put th
  * Returns why the TXT records at a name do not allow our servers to send (RFC 7208); null if they do. `value`: `v=spf1
  * include:<server> ~all`.
  */
-export function whyNotSpf(value: string, texts: string[]): string | null {
+export function findSpfFault(value: string, texts: string[]): string | null {
   const policies = texts.filter(isSpfPolicy)
   // Section 4.5: several records count as none.
   if (policies.length > 1) return 'There is more than one SPF record: put what they say into one.'
@@ -33,7 +33,7 @@ function whyNotIncluded(include: string, terms: string[]): string | null {
 }
 
 /** Returns why the DMARC records of a name are not a valid policy (RFC 7489 sections 6.3 and 6.6.3); null if they are. */
-export function whyNotDmarc(policies: string[]): string | null {
+export function findDmarcFault(policies: string[]): string | null {
   const [policy = '', another] = policies
   if (another !== undefined) return 'There is more than one DMARC record: leave only one.'
   if (policy.includes('"')) return QUOTED

@@ -1,7 +1,7 @@
 import type { Answer, Dns, Mx } from '#lib/net/dns.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import { whyNotDkim } from './check_dkim_record.ts'
-import { whyNotDmarc, whyNotSpf } from './check_policy_record.ts'
+import { findDkimFault } from './check_dkim_record.ts'
+import { findDmarcFault, findSpfFault } from './check_policy_record.ts'
 import type { DomainRecord } from './domain_records.ts'
 
 /**
@@ -33,7 +33,7 @@ function judge<Value>(answer: Answer<Value>, whyNot: (records: Value[]) => strin
 }
 
 function whyNotText({ record, value }: DomainRecord, texts: string[]): string | null {
-  return record === 'DKIM' ? whyNotDkim(value, texts) : whyNotSpf(value, texts)
+  return record === 'DKIM' ? findDkimFault(value, texts) : findSpfFault(value, texts)
 }
 
 /** Mail goes to the lowest number first: other hosts may come after ours, but not before it or with the same number. */
@@ -75,7 +75,7 @@ async function checkDmarc(dns: Dns, { name }: DomainRecord): Promise<Check> {
   const names = [...new Set([name, ...(domain === null ? [] : [`_dmarc.${domain}`])])]
   const answers = await Promise.all(names.map(async name => policiesOnly(await dns.txt(name))))
   const first = answers.find(answer => answer.outcome !== 'none')
-  return judge(first ?? { outcome: 'none', exists: false }, whyNotDmarc)
+  return judge(first ?? { outcome: 'none', exists: false }, findDmarcFault)
 }
 
 /** Leaves out TXT records that are not DMARC policies. */

@@ -95,7 +95,7 @@ export function readDomainName(text: string): { name: string } | { why: string }
 export type Settings = Omit<RecordedDomain, 'name'>
 
 /** Returns why these settings are invalid, or null. */
-export function whyNotSettings(name: string, { capabilities, ...settings }: Settings): string | null {
+export function findSettingsFault(name: string, { capabilities, ...settings }: Settings): string | null {
   const { custom_return_path } = settings
   const tracking = settings.tracking_subdomain ?? TRACKING_SUBDOMAIN
   if (capabilities.sending === 'disabled' && capabilities.receiving === 'disabled') {

@@ -32,7 +32,7 @@ export function createS3Blobs(url: string): BlobStore {
         for await (const part of partsOf(chunks, PART_BYTES)) await upload.add(part)
       } catch (error) {
         await upload.abort()
-        throw toldOf(location, key, error)
+        throw blobStoreError(location, key, error)
       }
     },
 
@@ -42,7 +42,7 @@ export function createS3Blobs(url: string): BlobStore {
         const { Body } = await s3.getObject(objectOf(key))
         yield* Body as AsyncIterable<Buffer>
       } catch (error) {
-        throw toldOf(location, key, error)
+        throw blobStoreError(location, key, error)
       }
     },
 
@@ -77,7 +77,7 @@ async function openS3({ region, endpoint, path_style, credentials }: S3Location)
 }
 
 /** Returns an error of the bucket with its name. Errors of the source of the chunks stay as they are. */
-function toldOf({ bucket }: S3Location, key: string, error: unknown): unknown {
+function blobStoreError({ bucket }: S3Location, key: string, error: unknown): unknown {
   const { name, message, $metadata } = error as Error & { $metadata?: { httpStatusCode?: number } }
   if (!$metadata) return error
   return new BlobStoreError(`Bucket ${bucket}, ${key}: ${name}: ${message}`, { cause: error })
@@ -85,6 +85,6 @@ function toldOf({ bucket }: S3Location, key: string, error: unknown): unknown {
 
 function unlessGone(location: S3Location, key: string): (error: Error) => void {
   return error => {
-    if (error.name !== 'NoSuchKey') throw toldOf(location, key, error)
+    if (error.name !== 'NoSuchKey') throw blobStoreError(location, key, error)
   }
 }

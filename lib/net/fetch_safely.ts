@@ -11,16 +11,16 @@ import {
 import { Deadline } from '#lib/net/fetch/deadline.ts'
 import { dial } from '#lib/net/fetch/dial.ts'
 import { FetchError, refused, unanswered } from '#lib/net/fetch/error.ts'
-import { type FetchPolicy, whyNotFetchable } from '#lib/net/fetch/policy.ts'
+import { type FetchPolicy, findUrlFault } from '#lib/net/fetch/policy.ts'
 
 export { FetchError } from '#lib/net/fetch/error.ts'
 export {
   type AddressPolicy,
   type FetchPolicy,
   fetchPolicy,
-  isFetchable,
+  findUrlFault,
+  isAllowedAddress,
   ownAddresses,
-  whyNotFetchable,
 } from '#lib/net/fetch/policy.ts'
 
 export type FetchRequest = HttpRequest &
@@ -103,7 +103,7 @@ async function follow(request: FetchRequest, policy: FetchPolicy, signal: AbortS
 
 /** Sends one request, with all checks. */
 async function ask(request: FetchRequest, policy: FetchPolicy, signal: AbortSignal): Promise<Hop> {
-  const why = whyNotFetchable(request.url, policy)
+  const why = findUrlFault(request.url, policy)
   if (why) throw refused(`the URL ${why}`)
   const url = new URL(request.url)
   const client = await connectClient(() => dial(url, policy, signal), url)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ApiError } from '#lib/errors.ts'
-import { type FetchPolicy, whyNotFetchable } from '#lib/net/fetch_safely.ts'
+import { type FetchPolicy, findUrlFault } from '#lib/net/fetch_safely.ts'
 import { clip, counted } from '#lib/zod_fields.ts'
 import { ALL_EVENTS, EVENT_TYPES } from './event_types.ts'
 
@@ -41,7 +41,7 @@ const Endpoint = z.string().max(MAX_URL).describe('URL (http or https) that even
  * @throws {ApiError} `validation_error`
  */
 export function readEndpoint(endpoint: string, policy: FetchPolicy): string {
-  const why = whyNotFetchable(endpoint, policy)
+  const why = findUrlFault(endpoint, policy)
   if (why) throw new ApiError('validation_error', `\`endpoint\` ${why}.`)
   return new URL(endpoint).href
 }

@@ -1,6 +1,6 @@
 import { now } from '#lib/clock.ts'
 import type { Connections } from '#lib/net/fetch/connections.ts'
-import type { BriefAnswer } from '#lib/net/fetch/short_request.ts'
+import type { ShortResponse } from '#lib/net/fetch/short_request.ts'
 import { FetchError } from '#lib/net/fetch_safely.ts'
 import { parseRetryAfter } from './retry.ts'
 import type { SignEvent } from './signature.ts'
@@ -54,7 +54,7 @@ export async function postEvent(
   return { ...judge(answer), ms, is_hung: answer instanceof FetchError && ms >= HUNG * deadline_ms, started_at }
 }
 
-function judge(answer: BriefAnswer | FetchError): Omit<Attempt, 'ms' | 'is_hung' | 'started_at'> {
+function judge(answer: ShortResponse | FetchError): Omit<Attempt, 'ms' | 'is_hung' | 'started_at'> {
   if (answer instanceof FetchError) {
     const { reason: error, detail } = answer
     return { is_success: false, is_gone: false, status: null, error, detail, response: null, patience: 0 }

@@ -25,7 +25,7 @@ export async function limitStatements(tx: Tx, ms: number): Promise<void> {
  * Makes this transaction count its contacts in a shard that few others use (sql/contacts/count_contacts.sql), since it
  * holds the shard for seconds.
  */
-export async function countApart(tx: Tx): Promise<void> {
+export async function countInOwnShard(tx: Tx): Promise<void> {
   await tx.run(sql.unsafe`SELECT set_config('mailbrook.count_shard', (1000 + pg_backend_pid() % 100)::text, true)`)
 }
 

@@ -45,7 +45,7 @@ export async function listDoubted(db: Queryable, of: Doubted, after: string | nu
  * Makes the deliveries of an email that wait for another attempt due now; returns how many. Deliveries that are paused
  * or scheduled for their first attempt are unchanged.
  */
-export async function hastenDeliveries(db: Queryable, account_id: string, email_id: string): Promise<number> {
+export async function retryDeliveriesNow(db: Queryable, account_id: string, email_id: string): Promise<number> {
   return db.run(sql.unsafe`
     WITH waiting AS MATERIALIZED (
       SELECT id FROM deliveries

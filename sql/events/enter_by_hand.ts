@@ -15,7 +15,10 @@ type Entry = { account_id: string; automation_id: string; contact_id: string; pa
 /**
  * Starts a run of an automation for a contact of its domain (enter_by_hand.sql). `run_id` is null if none was started.
  */
-export async function enterByHand(tx: Tx, { account_id, automation_id, contact_id, payload }: Entry): Promise<Entered> {
+export async function startRunByHand(
+  tx: Tx,
+  { account_id, automation_id, contact_id, payload }: Entry,
+): Promise<Entered> {
   return tx.one(sql.type(Entered)`
     SELECT outcome, run_id FROM enter_by_hand(${account_id}, ${automation_id}, ${contact_id}, ${JSON.stringify(payload)}::jsonb)
   `)

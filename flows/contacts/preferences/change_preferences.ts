@@ -10,7 +10,7 @@ import {
   lockEmail,
   reserveAddress,
   setUnsubscribed,
-  waitPatiently,
+  waitForLocks,
 } from '#sql/contacts/preferences/choices.ts'
 import { findPreferences, type Person, type Preferences } from '#sql/contacts/preferences/preferences.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
@@ -51,7 +51,7 @@ async function changeInside(
   wishOf: (before: Preferences) => Wish,
   origin: ConsentOrigin,
 ): Promise<ChangedPreferences | null> {
-  await waitPatiently(tx)
+  await waitForLocks(tx)
   const has_email = await lockEmail(tx, token)
   const locked = await lockPreferences(tx, token, wishOf)
   if (!locked) return null

@@ -3,7 +3,7 @@ import { judgeReply } from '#lib/delivery/judge_reply.ts'
 import type { Refused } from '#lib/delivery/transport.ts'
 import type { Answer, Dns, Mx } from '#lib/net/dns.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import { type AddressPolicy, isFetchable } from '#lib/net/fetch_safely.ts'
+import { type AddressPolicy, isAllowedAddress } from '#lib/net/fetch_safely.ts'
 import { isOwnAddress } from './own_address.ts'
 
 /** Most hosts and addresses that are tried. */
@@ -64,7 +64,7 @@ function judge(domain: string, hosts: Host[], options: ServersOptions, isImplici
   const servers = found
     .filter(({ priority }) => priority < own)
     .map(({ exchange, priority, all }) => {
-      const addresses = all.filter(address => isFetchable(address, policy)).slice(0, MAX_ADDRESSES)
+      const addresses = all.filter(address => isAllowedAddress(address, policy)).slice(0, MAX_ADDRESSES)
       return { host: exchange, priority, addresses }
     })
     .filter(({ addresses }) => addresses.length > 0)

@@ -1,4 +1,4 @@
-import { isSpfPolicy, whyNotSpf } from '#lib/domains/check_policy_record.ts'
+import { findSpfFault, isSpfPolicy } from '#lib/domains/check_policy_record.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 
 /** A record in a zone. `value` is a text without quotes, or a name in lower case without a trailing dot. */
@@ -59,7 +59,7 @@ function planSpf({ value: wanted }: DomainRecord, others: ZoneRecord[]): Step {
   if (policies.length > 1) return skip('There are several SPF policies at this name, of which there may be one.')
   const [, include = ''] = wanted.split(' ')
   const [version, ...terms] = policy.value.split(/\s+/)
-  if (whyNotSpf(wanted, [policy.value]) === null) return skip(THERE)
+  if (findSpfFault(wanted, [policy.value]) === null) return skip(THERE)
   const rest = terms.filter(term => term.toLowerCase() !== include)
   return { act: 'replace', found: policy, value: [version, include, ...rest].join(' ') }
 }

@@ -2,8 +2,8 @@ import { type Client, connectClient } from './client.ts'
 import { Deadline } from './deadline.ts'
 import { dial } from './dial.ts'
 import { FetchError, refused, unanswered } from './error.ts'
-import { type FetchPolicy, whyNotFetchable } from './policy.ts'
-import { askBriefly, type BriefAnswer, type BriefRequest } from './short_request.ts'
+import { type FetchPolicy, findUrlFault } from './policy.ts'
+import { type ShortRequest, type ShortResponse, sendShortRequest } from './short_request.ts'
 
 /** Most servers that do not say how long they keep a connection keep it for at least 5 s. */
 const IDLE_MS = 4_000
@@ -26,7 +26,7 @@ export class Connections {
   }
 
   /** @throws {FetchError} if there is no response. Another error if `close` was called meanwhile */
-  async ask(request: BriefRequest): Promise<BriefAnswer> {
+  async ask(request: ShortRequest): Promise<ShortResponse> {
     const url = URL.parse(request.url)
     if (!url) throw refused('the URL is none')
     const ends_at = performance.now() + request.deadline_ms
@@ -47,8 +47,8 @@ export class Connections {
     this.#idle.clear()
   }
 
-  async #askAnew(url: URL, request: BriefRequest): Promise<BriefAnswer> {
-    const why = whyNotFetchable(url.href, this.policy)
+  async #askAnew(url: URL, request: ShortRequest): Promise<ShortResponse> {
+    const why = findUrlFault(url.href, this.policy)
     if (why) throw refused(`the URL ${why}`)
     const ends_at = performance.now() + request.deadline_ms
     const deadline = new Deadline(request.deadline_ms, this.#closing.signal)
@@ -63,11 +63,11 @@ export class Connections {
     }
   }
 
-  async #askOver(client: Client, url: URL, request: BriefRequest): Promise<BriefAnswer> {
+  async #askOver(client: Client, url: URL, request: ShortRequest): Promise<ShortResponse> {
     this.#busy.add(client)
     let isWhole = false
     try {
-      const answer = await askBriefly(client, url, request)
+      const answer = await sendShortRequest(client, url, request)
       isWhole = answer.isWhole
       return answer
     } finally {

@@ -3,7 +3,7 @@ import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { Deadline } from './deadline.ts'
 import { detailOf, refused, unreachable } from './error.ts'
-import { type FetchPolicy, hostOf, isFetchable, portOf } from './policy.ts'
+import { type FetchPolicy, hostOf, isAllowedAddress, portOf } from './policy.ts'
 
 /** Limit per address, since a host may not really listen on all of its addresses. */
 const ADDRESS_MS = 5_000
@@ -17,7 +17,7 @@ const ADDRESS_MS = 5_000
 export async function dial(url: URL, policy: FetchPolicy, signal: AbortSignal): Promise<Socket> {
   const host = hostOf(url)
   const addresses = isIP(host) ? [host] : await resolve(host, policy, signal)
-  const forbidden = addresses.find(address => !isFetchable(address, policy))
+  const forbidden = addresses.find(address => !isAllowedAddress(address, policy))
   if (forbidden !== undefined) throw refused(`${host} is at ${forbidden}, which is not allowed`)
 
   try {

@@ -37,19 +37,19 @@ export function fetchPolicy({ FETCH_PORTS, FETCH_ALLOW, FETCH_DENY, DNS_SERVERS 
  * nothing: the addresses of a name are checked when it is fetched. The URL parser turns spellings such as `0x7f.1`, `①②⑦.1`,
  * `127.1.` or `[::ffff:127.0.0.1]` into one address, which is checked.
  */
-export function whyNotFetchable(url: string, policy: FetchPolicy): string | null {
+export function findUrlFault(url: string, policy: FetchPolicy): string | null {
   if (!URL.canParse(url)) return 'must be a URL'
   const parsed = new URL(url)
   if (!/^https?:$/.test(parsed.protocol)) return 'must begin with http:// or https://'
   if (parsed.username || parsed.password) return 'must not have a user name or password'
   if (!policy.ports.includes(portOf(parsed))) return `must be on port ${orList(policy.ports)}`
   const host = hostOf(parsed)
-  const isPublic = isIP(host) ? isFetchable(host, policy) : !localName.test(host)
+  const isPublic = isIP(host) ? isAllowedAddress(host, policy) : !localName.test(host)
   return isPublic ? null : 'must be on a public host, or on one that the operator of this server allows (FETCH_ALLOW)'
 }
 
 /** Tells whether this address may be connected to. One that is not known to be public may not. */
-export function isFetchable(address: string, policy: AddressPolicy): boolean {
+export function isAllowedAddress(address: string, policy: AddressPolicy): boolean {
   if (!isIP(address) || address.includes('%')) return false // a zone is an interface of this host
   const ip = ipaddr.process(address)
   const isIn = (networks: BlockList | undefined) => networks?.check(ip.toString(), ip.kind()) ?? false

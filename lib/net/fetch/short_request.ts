@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { PatientTimer } from '#lib/async/patient_timer.ts'
 import { type Client, type Dispatcher, type HttpRequest, headersOf } from './client.ts'
 
-export type BriefRequest = HttpRequest & {
+export type ShortRequest = HttpRequest & {
   /** Most bytes of the body that are read. */
   max_bytes: number
   /** From now to the last byte that is awaited. */
@@ -10,10 +10,10 @@ export type BriefRequest = HttpRequest & {
 }
 
 /** `body`: its beginning; null if it is compressed, which we did not ask for (RFC 9110 12.5.3). */
-export type BriefAnswer = { status: number; headers: IncomingHttpHeaders; body: Buffer | null }
+export type ShortResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer | null }
 
-type Head = Pick<BriefAnswer, 'status' | 'headers'>
-type Outcome = BriefAnswer & { isWhole: boolean }
+type Head = Pick<ShortResponse, 'status' | 'headers'>
+type Outcome = ShortResponse & { isWhole: boolean }
 
 /** Time for the body after the headers, which are enough by themselves. */
 const BODY_MS = 2_000
@@ -24,7 +24,7 @@ const BODY_MS = 2_000
  *
  * It uses undici's own handlers: a stream per body would cost more than everything else.
  */
-export function askBriefly(client: Client, url: URL, request: BriefRequest): Promise<Outcome> {
+export function sendShortRequest(client: Client, url: URL, request: ShortRequest): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const reader = new Reader(request, resolve, reject)
     const path = url.pathname + url.search
@@ -46,7 +46,7 @@ class Reader implements Dispatcher.DispatchHandler {
   #isLate = false
   #isEnded = false
 
-  constructor(request: BriefRequest, resolve: (outcome: Outcome) => void, reject: (error: Error) => void) {
+  constructor(request: ShortRequest, resolve: (outcome: Outcome) => void, reject: (error: Error) => void) {
     this.#max = request.max_bytes
     this.#resolve = resolve
     this.#reject = reject

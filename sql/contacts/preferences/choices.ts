@@ -6,7 +6,7 @@ import type { Person } from './preferences.ts'
  * Raises the lock timeout: an opt-out must not fail because a request with many contacts holds the row of this one,
  * which takes at most 10 s.
  */
-export async function waitPatiently(tx: Tx): Promise<void> {
+export async function waitForLocks(tx: Tx): Promise<void> {
   await tx.run(sql.unsafe`SELECT set_config('lock_timeout', '12s', true)`)
 }
 
