@@ -101,5 +101,10 @@ t.test('the resend package lists and reads runs', async t => {
     ],
   })
   const { data: run } = await automations.runs.get({ automationId, runId: running as string })
-  shows(t, run as object, { object: 'automation_run', id: running, status: 'running', steps: [{ key: 'start', status: 'completed' }] })
+  shows(t, run as object, {
+    object: 'automation_run',
+    id: running,
+    status: 'running',
+    steps: [{ key: 'start', status: 'completed' }],
+  })
 })

@@ -157,8 +157,12 @@ t.test('a template is given once, by id or alias', async t => {
     t.match(refusal({ template: { id: ref } }), /^validation_error `template/)
     t.match(refusal({ template: { alias: ref } }), /^validation_error `template/)
   }
-  for (const template of ['a', 1, [], {}, { id: null }, { id: 'a', alias: 'a' }, { variables: {} }]) {
+  for (const template of ['a', 1, [], { id: 'a', alias: 'a' }]) {
     t.match(refusal({ template }), /^validation_error `template` must/, JSON.stringify(template))
+  }
+  for (const template of [{}, { id: null }, { variables: {} }]) {
+    const missing = 'missing_required_field Missing `template.id` or `template.alias` field.'
+    t.equal(refusal({ template }), missing, JSON.stringify(template))
   }
   t.match(refusal({ template: { alias: '01890000-0000-7000-8000-000000000000' } }), /template.alias/)
 })
