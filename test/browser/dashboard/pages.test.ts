@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '#lib/members/roles.ts'
 import { send_emails } from '#tasks/send_emails.ts'
@@ -108,6 +109,25 @@ for (const role of ['owner', 'view_only'] satisfies Role[]) {
     }
     t.strictSame(dashboard.faults.splice(0), [])
   })
+}
+
+t.test('admin gets the same pages as owner', async t => {
+  const [owner, admin, viewer] = [
+    await dashboard.signIn('owner'),
+    await dashboard.signIn('admin'),
+    await dashboard.signIn('view_only'),
+  ]
+  await dashboard.world.pool.pg.query('UPDATE members SET is_operator = true')
+  for (const path of paths.filter(path => !path.endsWith('/0'))) {
+    t.equal(await formOf(admin, path), await formOf(owner, path), path)
+  }
+  t.not(await formOf(viewer, '/topics'), await formOf(owner, '/topics'), 'which pages of other roles are not')
+})
+
+/** The HTML of a page without numbers, ids and the name of the member. */
+async function formOf(page: Page, path: string): Promise<string> {
+  const response = await page.request.get(path, { headers: { accept: 'text/html' } })
+  return (await response.text()).replaceAll(/owner|admin/gi, 'role').replaceAll(/[\da-f]*\d[\da-f]*/gi, '0')
 }
 
 t.test('the command on each empty page does what the page says', async t => {
