@@ -11,7 +11,7 @@ import { html } from './html.ts'
 import { frame, plainPage } from './layout/frame.ts'
 import { rooms } from './pages/index.ts'
 import { signingIn } from './pages/signing_in/routes.ts'
-import { createProviderClient } from './request/ask.ts'
+import { createAsk } from './request/ask.ts'
 import { EMPTY_FORM, readForm } from './request/form.ts'
 import { leaveNotice, takeNotice } from './request/notice.ts'
 import { redirect, respondHtml } from './request/respond.ts'
@@ -71,7 +71,7 @@ function visitOf(ctx: Context, session: Session): Visit {
   const query = Object.entries(ctx.query).map(([name, value]) => [name, [value].flat()[0] ?? ''])
   return {
     ...{ ctx, session, problem: null, mayChange: may(session.role, 'change'), params: ctx.params },
-    ...{ ask: createProviderClient(ctx), query: Object.fromEntries(query) },
+    ...{ ask: createAsk(ctx), query: Object.fromEntries(query) },
   }
 }
 

@@ -127,7 +127,7 @@ function requireSenders({ from, ab_test }: CampaignFields): void {
   throw new ApiError('validation_error', `\`ab_test.variants[${place}].from\` must be at the domain of \`from\`.`)
 }
 
-/** What `given` leaves out stays even if it was deleted since: only sending needs it. */
+/** Checks only the references in `given`. Others may have been deleted since: only sending needs them. */
 async function checked(tx: Tx, account_id: string, fields: CampaignFields, given: CampaignChange) {
   const { template_id: ref } = given
   const template_id = ref ? await requireTemplateId(tx, account_id, ref) : fields.template_id

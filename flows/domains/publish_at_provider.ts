@@ -3,7 +3,7 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { DomainStatus } from '#lib/domains/domain_status.ts'
 import { Applied, applyRecords } from '#lib/domains/providers/apply.ts'
-import { createProviderClient, type RequestProvider, wordsOf } from '#lib/domains/providers/ask.ts'
+import { createProviderClient, type ProviderClient, wordsOf } from '#lib/domains/providers/ask.ts'
 import { ProviderError } from '#lib/domains/providers/provider_error.ts'
 import type { ProviderZone } from '#lib/domains/providers/zone.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
@@ -16,7 +16,7 @@ export type DnsHelper = {
   provider: string
   url: string
   secrets: string[]
-  open: (ask: RequestProvider, domain: string) => ProviderZone | Promise<ProviderZone>
+  open: (ask: ProviderClient, domain: string) => ProviderZone | Promise<ProviderZone>
 }
 
 /** The result for each record, and the status of the domain. */

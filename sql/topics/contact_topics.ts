@@ -12,7 +12,7 @@ export const ContactTopic = z
     object: z.literal('contact_topic'),
     id: z.string(),
     name: z.string().describe('Name of the topic.'),
-    description: z.string().nullable().describe('What mail with this topic is about.'),
+    description: z.string().nullable().describe('Subject of the mail with this topic, as recipients see it.'),
     subscription: Subscription.describe(
       'Subscription of the contact. `opt_out` for every topic if the contact has unsubscribed.',
     ),

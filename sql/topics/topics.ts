@@ -10,7 +10,7 @@ export const Topic = z
     object: z.literal('topic'),
     id: z.string(),
     name: z.string().describe('Name of the topic.'),
-    description: z.string().nullable().describe('What mail with this topic is about.'),
+    description: z.string().nullable().describe('Subject of the mail with this topic, as recipients see it.'),
     default_subscription: Subscription.describe('Subscription of contacts that have not chosen.'),
     visibility: Visibility.describe('`public`: contacts see it on their preference page.'),
     domain_id: z

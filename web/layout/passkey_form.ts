@@ -6,7 +6,7 @@ type PasskeyFormParts = {
   action: string
   /** Path of what the browser is asked for, as JSON. */
   options: string
-  /** Whether a passkey is to be made, or one that is there to be used. */
+  /** `create` makes a passkey, `get` uses an existing one. */
   ask: 'create' | 'get'
   fields?: readonly Field[]
   submit: string

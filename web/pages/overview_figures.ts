@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000
 const DAYS = 14
 const METRICS = 'delivered,bounced,complained,failed,suppressed'
 
-/** What was sent in the last 24 hours, and what became of it. */
+/** Emails sent in the last 24 hours, by outcome. */
 export async function tiles(visit: Visit): Promise<Html> {
   const { totals } = await figures(visit, 1, {})
   const { delivered, bounced, failed, complained } = totals

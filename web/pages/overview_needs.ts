@@ -10,7 +10,7 @@ import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { findDomains, type OwnDomain } from './domains/own_domains.ts'
 
-/** What waits for a person: paused sending, mail in doubt, domains that lost a record, and disabled webhooks. */
+/** A list of what needs attention: paused sending, mail in doubt, domains that lost a record, and disabled webhooks. */
 export async function needs(visit: Visit): Promise<Html> {
   const { data } = await visit.ask<List<Wire<Webhook>>>('listWebhooks', { query: { limit: '100' } })
   const found = [

@@ -46,7 +46,7 @@ function columnsFor(visit: Visit): Column<Row>[] {
   ]
 }
 
-/** What the server said, and the email that it said it about. */
+/** The reply of the receiving server, with a link to the email that it rejected. */
 function causeOf({ cause, source_email_id }: Row): Html {
   return html`${cause ?? ''} ${source_email_id ? html`<a href="/emails/${source_email_id}">The email</a>` : ''}`
 }

@@ -15,7 +15,7 @@ export type Ask = <Answer>(id: string, request?: Request) => Promise<Answer>
 
 const byId = new Map<string, Operation>(operations.map(one => [one.id, one]))
 
-export function createProviderClient(ctx: Context): Ask {
+export function createAsk(ctx: Context): Ask {
   return async <Answer>(id: string, request: Request = {}) => {
     const one = byId.get(id)
     if (!one) throw new Error(`There is no operation ${id}`)

@@ -1056,7 +1056,7 @@ export type ContactTopic = {
   id: string
   /** Name of the topic. */
   name: string
-  /** What mail with this topic is about. */
+  /** Subject of the mail with this topic, as recipients see it. */
   description: string | null
   /** Subscription of the contact. `opt_out` for every topic if the contact has unsubscribed. */
   subscription: "opt_in" | "opt_out" | (string & {})
@@ -3454,7 +3454,7 @@ export type Topic = {
   id: string
   /** Name of the topic. */
   name: string
-  /** What mail with this topic is about. */
+  /** Subject of the mail with this topic, as recipients see it. */
   description: string | null
   /** Subscription of contacts that have not chosen. */
   default_subscription: "opt_in" | "opt_out" | (string & {})

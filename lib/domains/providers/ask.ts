@@ -7,7 +7,7 @@ import { ProviderError } from './provider_error.ts'
 export type ProviderAnswer = { status: number; text: string }
 
 /** `path` is appended to the URL of the API. @throws {ProviderError} if there is no response */
-export type RequestProvider = (
+export type ProviderClient = (
   path: string,
   request?: Pick<FetchRequest, 'method' | 'headers' | 'body'>,
 ) => Promise<ProviderAnswer>
@@ -18,7 +18,7 @@ export type ProviderApi = { provider: string; url: string; policy: FetchPolicy }
 const MAX_BYTES = 4 * 1024 * 1024
 
 /** Returns a function that sends requests to one provider. `signal` ends all of them. */
-export function createProviderClient({ provider, url, policy }: ProviderApi, signal: AbortSignal): RequestProvider {
+export function createProviderClient({ provider, url, policy }: ProviderApi, signal: AbortSignal): ProviderClient {
   // The operator has chosen this port, so the limits for ports of users do not apply.
   const own = { ...policy, ports: [portOf(new URL(url))] }
   return async (path, request = {}) => {

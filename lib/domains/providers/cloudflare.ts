@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { quoteText, unquoteText } from '#lib/domains/export/quote.ts'
 import { listZones } from '#lib/net/domain_name.ts'
-import { type ProviderAnswer, parseJson, type RequestProvider } from './ask.ts'
+import { type ProviderAnswer, type ProviderClient, parseJson } from './ask.ts'
 import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { type ProviderZone, plainName } from './zone.ts'
@@ -32,7 +32,7 @@ const TTL = 1
 
 /** Opens a zone (https://developers.cloudflare.com/api/resources/dns/subresources/records/). @throws {ProviderError} */
 export async function openCloudflare(
-  ask: RequestProvider,
+  ask: ProviderClient,
   { token }: CloudflareCredentials,
   domain: string,
 ): Promise<ProviderZone> {

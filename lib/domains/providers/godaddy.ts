@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { unquoteText } from '#lib/domains/export/quote.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import { type ProviderAnswer, parseJson, type RequestProvider } from './ask.ts'
+import { type ProviderAnswer, type ProviderClient, parseJson } from './ask.ts'
 import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
@@ -33,7 +33,7 @@ const TYPES: Record<DomainRecord['type'], string[]> = {
 }
 
 /** Opens the zone of the registered domain (https://developer.godaddy.com/doc/endpoint/domains). */
-export function openGodaddy(ask: RequestProvider, { key, secret }: GodaddyCredentials, domain: string): ProviderZone {
+export function openGodaddy(ask: ProviderClient, { key, secret }: GodaddyCredentials, domain: string): ProviderZone {
   const zone = registrableDomain(domain) ?? domain
   const records = `/domains/${zone}/records`
   const call = async <Schema extends z.ZodType>(

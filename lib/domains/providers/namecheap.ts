@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import type { RequestProvider } from './ask.ts'
+import type { ProviderClient } from './ask.ts'
 import { type Host, readHosts, readSaved } from './namecheap_xml.ts'
 import type { ZoneRecord } from './plan.ts'
 import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
@@ -33,7 +33,7 @@ const NO_MAIL = ['MX', 'NONE', '']
  * {ProviderError}
  */
 export async function openNamecheap(
-  ask: RequestProvider,
+  ask: ProviderClient,
   credentials: NamecheapCredentials,
   domain: string,
   client_ip: string,

@@ -37,34 +37,32 @@ export type FoundRow = z.infer<typeof Found>
 export async function lookBack(tx: Tx, waiting: Waiting[]): Promise<FoundRow[]> {
   const turns = waiting.map((run, n) => ({ ...run, n }))
   return tx.any(sql.type(Found)`
-    SELECT run_id, id, CASE WHEN is_read THEN payload END AS payload, is_last
-    FROM (
+    WITH runs AS (
+      SELECT r.*, w.n, w.name, w.is_first, w.consumed AS done, row_number() OVER (PARTITION BY r.contact_id ORDER BY w.n) AS turn
+      FROM json_to_recordset(${JSON.stringify(turns)}::json)
+        AS w(n int, account_id uuid, run_id uuid, name text, is_first boolean, consumed uuid[])
+      JOIN automation_runs r ON r.account_id = w.account_id AND r.id = w.run_id
+    ), found AS (
+      SELECT r.id AS run_id, r.turn, r.n, e.id, e.payload, row_number() OVER (PARTITION BY r.id ORDER BY e.id) AS position,
+        CASE WHEN pg_column_compression(e.payload) IS NULL THEN greatest(pg_column_size(e.payload), ${MIN_BYTES})
+          ELSE ${MAX_BYTES} END AS bytes
+      FROM runs r
+      CROSS JOIN LATERAL (
+        SELECT e.id, e.payload FROM contact_events e
+        WHERE e.account_id = r.account_id AND e.contact_id = r.contact_id AND e.name = r.name
+          AND e.id > coalesce(CASE WHEN NOT r.is_first THEN r.seen_event END, r.since_event, first_id(r.started_at))
+          AND e.id <> ALL (r.done)
+        ORDER BY e.id LIMIT ${MOST_EVENTS}
+      ) e
+    ), limited AS (
+      SELECT *, position = count(*) OVER run AND position < ${MOST_EVENTS} AS is_last,
+        sum(bytes) OVER (run ORDER BY id) - bytes < ${MOST_BYTES_OF_RUN} AS has_room
+      FROM found WINDOW run AS (PARTITION BY run_id)
+    ), chosen AS (
       SELECT *, has_room AND sum(bytes) FILTER (WHERE has_room) OVER (ORDER BY turn, n, id) - bytes < ${MOST_BYTES} AS is_read
-      FROM (
-        SELECT *, position = count(*) OVER run AND position < ${MOST_EVENTS} AS is_last,
-          sum(bytes) OVER (run ORDER BY id) - bytes < ${MOST_BYTES_OF_RUN} AS has_room
-        FROM (
-          SELECT r.id AS run_id, r.turn, r.n, e.id, e.payload, row_number() OVER (PARTITION BY r.id ORDER BY e.id) AS position,
-            CASE WHEN pg_column_compression(e.payload) IS NULL THEN greatest(pg_column_size(e.payload), ${MIN_BYTES})
-              ELSE ${MAX_BYTES} END AS bytes
-          FROM (
-            SELECT r.*, w.n, w.name, w.is_first, w.consumed AS done, row_number() OVER (PARTITION BY r.contact_id ORDER BY w.n) AS turn
-            FROM json_to_recordset(${JSON.stringify(turns)}::json)
-              AS w(n int, account_id uuid, run_id uuid, name text, is_first boolean, consumed uuid[])
-            JOIN automation_runs r ON r.account_id = w.account_id AND r.id = w.run_id
-          ) r
-          CROSS JOIN LATERAL (
-            SELECT e.id, e.payload FROM contact_events e
-            WHERE e.account_id = r.account_id AND e.contact_id = r.contact_id AND e.name = r.name
-              AND e.id > coalesce(CASE WHEN NOT r.is_first THEN r.seen_event END, r.since_event, first_id(r.started_at))
-              AND e.id <> ALL (r.done)
-            ORDER BY e.id LIMIT ${MOST_EVENTS}
-          ) e
-        ) found
-        WINDOW run AS (PARTITION BY run_id)
-      ) counted
-    ) chosen
-    WHERE is_read OR position = 1
-    ORDER BY run_id, id
+      FROM limited
+    )
+    SELECT run_id, id, CASE WHEN is_read THEN payload END AS payload, is_last
+    FROM chosen WHERE is_read OR position = 1 ORDER BY run_id, id
   `)
 }

@@ -1,7 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-
-/** Kernel clock ticks per second (USER_HZ), the same on every Linux. */
-const TICKS = 100
+import { type ProcessStat, parseProcessStat } from '#test/support/process_stat.ts'
 
 /** CPU time of a process in seconds by kind of thread: the `main` thread, the `pool` of libuv, and `other` ones such as V8's. */
 export function threadTimes(pid: number): Record<'main' | 'pool' | 'other', number> {
@@ -31,19 +29,13 @@ export function parentOf(pid: number): number {
   return stat.parent
 }
 
-type Stat = { name: string; parent: number; seconds: number }
-
-/** Reads proc_pid_stat(5). Null if the process has ended. */
-function readStat(path: string): Stat | null {
-  let text: string
+/** Null if it has ended. */
+function readStat(path: string): ProcessStat | null {
   try {
-    text = readFileSync(path, 'utf8')
+    return parseProcessStat(readFileSync(path, 'utf8'))
   } catch {
     return null
   }
-  const name = text.slice(text.indexOf('(') + 1, text.lastIndexOf(')'))
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ') // from the third field on
-  return { name, parent: Number(fields[1]), seconds: (Number(fields[11]) + Number(fields[12])) / TICKS }
 }
 
 function listDirectory(path: string): string[] {

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseProcessStat } from '#test/support/process_stat.ts'
 import { ROOT } from '#test/support/root.ts'
 
 const KEPT_LINES = 500
 const STOP_LIMIT = 60_000 // ms
-const TICKS = 100 // of CPU time, per second
 
 /** The compile cache of the test suite (test/setup.ts). */
 const { NODE_COMPILE_CACHE } = process.env
@@ -80,10 +80,7 @@ export class Child {
 
   /** Seconds of CPU time used by the process, or by one that it forked. */
   cpu(pid = this.pid): number {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-    return (Number(fields[11]) + Number(fields[12])) / TICKS
+    return parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'utf8')).seconds
   }
 
   /** Resident memory in bytes: `VmRSS` is the current value, `VmHWM` the peak. */

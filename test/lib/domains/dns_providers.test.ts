@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { applyRecords } from '#lib/domains/providers/apply.ts'
-import { createProviderClient, type RequestProvider, wordsOf } from '#lib/domains/providers/ask.ts'
+import { createProviderClient, type ProviderClient, wordsOf } from '#lib/domains/providers/ask.ts'
 import { openCloudflare } from '#lib/domains/providers/cloudflare.ts'
 import { openGodaddy } from '#lib/domains/providers/godaddy.ts'
 import { openNamecheap } from '#lib/domains/providers/namecheap.ts'
@@ -184,7 +184,7 @@ t.test('Namecheap: records are never written back unless the response is fully u
     result('Domain="c.co.uk" IsUsingOurDNS="true"'),
   ]) {
     const asked: string[] = []
-    const ask: RequestProvider = async (_, { body: sent = '' } = {}) => {
+    const ask: ProviderClient = async (_, { body: sent = '' } = {}) => {
       asked.push(String(sent))
       return { status: 200, text: body }
     }

@@ -8,7 +8,7 @@ import { button, form } from '#web/layout/form.ts'
 import { empty, table } from '#web/layout/list.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { type Action, action, type Page, type Visit } from '#web/request/visit.ts'
-import { type Found, waysOf, wordsOf } from './steps.ts'
+import { type Found, wayOf, waysOf, wordsOf } from './steps.ts'
 
 type Connection = Found['connections'][number]
 
@@ -26,7 +26,7 @@ export function connectionsOf(visit: Visit, found: Found): Html {
   const remove = {
     title: 'Remove',
     cell: ({ from, type }: Connection) =>
-      button(visit, `${path}/delete`, 'Remove', { values: { way: `${from} ${type}` } }),
+      button(visit, `${path}/delete`, 'Remove', { values: { way: wayOf(from, type) } }),
   }
   const [, ...others] = found.steps
   const fields = [

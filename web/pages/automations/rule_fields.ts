@@ -1,6 +1,7 @@
 import type { Rule } from '#lib/automations/rules.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Field, fieldHtml, optionsOf } from '#web/layout/field.ts'
+import { conditionField } from '#web/layout/named_field.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Problem } from '#web/request/visit.ts'
 
@@ -12,9 +13,6 @@ const SPARE = 2
 const MOST = 50
 
 type Condition = Extract<Rule, { type: 'rule' }>
-
-/** The first row has plain names, as a rule of one condition has in errors. */
-const nameOf = (n: number, member: string) => (n === 0 ? member : `rules_${n}_${member}`)
 
 /** Fields of a rule: a row for each condition, and JSON for groups inside a group. */
 export function ruleHtml(rule: Rule | null, event_only: boolean, problem: Problem | null): Html {
@@ -37,16 +35,16 @@ function rowHtml(n: number, condition: Condition | undefined, event_only: boolea
   const { field, operator } = condition ?? { field: '', operator: 'eq' }
   const fields: Field[] = [
     {
-      ...{ name: nameOf(n, 'field'), label: 'Field', value: field },
+      ...{ name: conditionField(n, 'field'), label: 'Field', value: field },
       hint: event_only ? 'Such as event.plan.' : 'Such as contact.email, contact.properties.plan or event.plan.',
     },
     {
-      ...{ name: nameOf(n, 'operator'), label: 'Operator', type: 'select', value: operator },
+      ...{ name: conditionField(n, 'operator'), label: 'Operator', type: 'select', value: operator },
       options: optionsOf(OPERATORS),
     },
     {
       ...{
-        name: nameOf(n, 'value'),
+        name: conditionField(n, 'value'),
         label: 'Value',
         value: condition && 'value' in condition ? written(condition) : '',
       },
@@ -90,7 +88,7 @@ export function readRule(form: Form): unknown {
 
 function readRows(form: Form): object[] {
   const rows = Array.from({ length: MOST }, (_, n) => {
-    const text = (member: string) => form.text(nameOf(n, member))
+    const text = (member: string) => form.text(conditionField(n, member))
     const [field, operator, value] = [text('field'), text('operator'), text('value')]
     const takesNone = operator === 'exists' || operator === 'is_empty'
     const given = takesNone && value === '' ? {} : { value: readValue(value) }

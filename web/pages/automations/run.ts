@@ -1,6 +1,6 @@
 import type { AutomationRun } from '#sql/automations/runs.ts'
 import { html } from '#web/html.ts'
-import { empty, table } from '#web/layout/list.ts'
+import { table } from '#web/layout/list.ts'
 import { badge, facts, section, time } from '#web/layout/parts.ts'
 import { recordPage } from '#web/layout/record_page.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -24,7 +24,7 @@ ${section(
     ...{
       caption: 'In the order in which it came to them',
       rows: found.steps,
-      empty: empty('It has come to no step yet.'),
+      empty: html``,
     },
     columns: [
       { title: 'Step', cell: ({ key }: RunStep) => key },

@@ -5,7 +5,7 @@ import type { List } from '#web/layout/list.ts'
 import type { Visit } from '#web/request/visit.ts'
 import { ruleHtml } from './rule_fields.ts'
 
-/** What a form asks of a step; `extra` stands below the fields. */
+/** The fields of the form of a step. `extra` is shown below them. */
 export type Asked = { fields: readonly Field[]; extra?: Html }
 
 type Options = [value: string, name: string][]

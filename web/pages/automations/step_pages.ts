@@ -11,7 +11,7 @@ import { type Action, action, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { readConfig } from './step_config.ts'
 import { stepFields } from './step_fields.ts'
-import { type Found, waysOf, wordsOf } from './steps.ts'
+import { type Found, wayOf, waysOf, wordsOf } from './steps.ts'
 
 const back = ({ id }: { id: string }) => html`<p><a href="/automations/${id}">The automation</a></p>`
 
@@ -34,7 +34,7 @@ export const newStep = recordPage<Found>('/automations/:id/steps/new', 'getAutom
   if (!type || !visit.mayChange) return { title: 'New step', body: html`${chooseType(visit, found)}${back(found)}` }
   const { fields, extra = html`` } = await stepFields(visit, type, undefined)
   const ways = waysOf(found)
-  const taken = found.connections.map(({ from, type }) => `${from} ${type}`)
+  const taken = found.connections.map(({ from, type }) => wayOf(from, type))
   const [open] = ways.findLast(([way]) => !taken.includes(way)) ?? []
   const after: Field = {
     ...{ name: 'way', label: 'After', type: 'select', options: ways },

@@ -57,7 +57,8 @@ export function waysOf({ steps }: Found): [value: string, name: string][] {
   )
 }
 
-function wayOf(key: string, type: ConnectionType): string {
+/** A way out of a step, as the value of a select. */
+export function wayOf(key: string, type: ConnectionType): string {
   return `${key} ${type}`
 }
 

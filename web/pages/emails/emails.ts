@@ -76,7 +76,7 @@ async function find(visit: Visit): Promise<List<Row>> {
   return wire(await listDoubtedEmails(visit.ctx.pool, visit.session.account_id, { limit: 50, after, before }))
 }
 
-/** What can be done with the emails that are ticked. */
+/** Buttons that act on the selected emails. */
 function bulk({ query }: Visit, rows: Html): Html {
   const button = (act: string, name: string) => html`<button name="act" value="${act}">${name}</button> `
   return html`<form method="post" action="/emails/selected" class="bulk">

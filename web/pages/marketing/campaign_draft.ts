@@ -18,7 +18,7 @@ import type { Wire } from '#web/request/wire.ts'
 type Draft = Wire<Campaign>
 type Check = { isDone: boolean; name: string; told: Html | string }
 
-/** What is to be looked at before a draft is sent, and the forms that send it. */
+/** The checklist of a draft, and the forms that send it. */
 export async function draftPage(visit: Visit, draft: Draft): Promise<Html> {
   const preview = await countRecipients(visit)
   const checks = [

@@ -6,7 +6,7 @@ import type { Wire } from '#web/request/wire.ts'
 
 export type Engagement = Wire<CampaignEngagement>
 
-/** Who opened, clicked and replied. */
+/** Lists of the people who opened, clicked and replied. */
 export function people({ opened, clicked, replied }: Engagement): Html {
   const link = ({ contact_id }: { contact_id: string | null }) => (contact_id ? `/contacts/${contact_id}` : '/contacts')
   const list = <Row extends { email: string; contact_id: string | null }>(

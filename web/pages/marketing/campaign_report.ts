@@ -23,7 +23,7 @@ type Linked = (filter: { type?: string }) => string
 const HOURS = 48
 const SHOWN_LINKS = 10
 
-/** What became of a campaign: the newest run of one that recurs, or the one that `?run=` names. */
+/** The report of a campaign. For one that recurs: of its newest run, or of the run that `?run=` names. */
 export async function report(visit: Visit, found: Sent): Promise<Html> {
   const { run } = visit.query
   const query: Record<string, string> = run ? { run } : {}

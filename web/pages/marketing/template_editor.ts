@@ -27,7 +27,7 @@ export function fieldsOf(found?: Shown): Field[] {
   ]
 }
 
-/** What was typed into these fields. */
+/** Returns the values of the editor's fields. */
 export function given(form: Form) {
   return {
     ...{ name: form.text('name'), alias: form.orNull('alias') },

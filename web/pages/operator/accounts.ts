@@ -23,7 +23,7 @@ export function accounts({ accounts: rows }: Shown): Html {
   })
 }
 
-/** What accounts may do on each plan, which leads to the form that changes it. */
+/** A table of the plans with their limits. Each leads to the form that changes it. */
 export function plans({ plans: rows }: Shown): Html {
   const limit = (number: number | null) => (number === null ? 'no limit' : count(number))
   return table({

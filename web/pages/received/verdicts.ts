@@ -8,7 +8,7 @@ type Verdicts = ReceivedEmail['verdicts']
 
 const NAMES: Record<string, string> = { spf: 'SPF', dkim: 'DKIM', dmarc: 'DMARC', spam: 'Spam', virus: 'Virus' }
 
-/** What each result means, in the order PASS, FAIL, GRAY. */
+/** The meaning of each result, in the order PASS, FAIL, GRAY. */
 const MEANINGS: Record<string, [pass: string, fail: string, gray: string]> = {
   spf: [
     'The domain of the envelope sender names the address that the message came from.',
