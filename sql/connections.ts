@@ -10,6 +10,8 @@ const LARGE = 1 << 20
 /** The client times out a little after the server would have: only a connection that hangs gets this far. */
 const LATE_MS = 2_000
 
+const INTERNAL_ERROR = 'XX000'
+
 /** A client with a unique application_name, by which its backend is found: a process id may be reused. */
 class NamedClient extends pg.Client {
   readonly session: string
@@ -54,11 +56,14 @@ export async function withSession<T>(connections: Connections, work: (session: S
   refuseInside(connections.pool)
   const client = await connect(connections)
   let broken: Error | undefined
+  let isStale = false
   const session: Session = async (text, values, name) => {
     if (broken) throw new NoAnswerError(broken, client.session)
     try {
       return await connections.watchdog.watch(() => run(client, { text, values, name }))
     } catch (error) {
+      // A plan may refer to a function that a migration has replaced: it fails again and again, on this connection alone.
+      isStale ||= sqlState(error) === INTERNAL_ERROR
       if (isSound(error)) throw error
       broken = error as Error
       cutOff(client)
@@ -74,7 +79,7 @@ export async function withSession<T>(connections: Connections, work: (session: S
     return await work(session)
   } finally {
     client.removeListener('error', onError)
-    client.release(broken)
+    client.release(broken ?? isStale)
   }
 }
 

@@ -139,6 +139,20 @@ t.test('a connection lost during a statement throws NoAnswerError', async t => {
   await lost.end()
 })
 
+t.test('a connection that met an internal error of Postgres is replaced', async t => {
+  const backend = () => other.one(sql.type(z.object({ pid: z.int() }))`SELECT pg_backend_pid() AS pid`)
+  const { pid } = await backend()
+  const fail = sql.unsafe`DO $$ BEGIN RAISE 'cache lookup failed' USING ERRCODE = 'XX000'; END $$`
+  await t.rejects(other.run(fail), { code: 'XX000' })
+  const { pid: next } = await backend()
+  t.not(next, pid)
+  await t.rejects(
+    other.transaction(tx => tx.run(fail)),
+    { code: 'XX000' },
+  )
+  t.not((await backend()).pid, next)
+})
+
 t.test('statements, locks and idle transactions have timeouts', async t => {
   const { rows } = await pool.pg.query(
     `SELECT name, setting FROM pg_settings WHERE name IN
