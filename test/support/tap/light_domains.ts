@@ -1,3 +1,4 @@
+import './exit_at_once.ts'
 import { registerHooks } from 'node:module'
 
 /**
