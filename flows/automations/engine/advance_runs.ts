@@ -17,8 +17,8 @@ const RETRY_SECONDS = 60
 /** Advances runs until none is due or `isOver` returns true. */
 export async function advanceRuns(services: Services, isOver: () => boolean = () => false, set = SET): Promise<void> {
   for (;;) {
-    const { claimed, left } = await advance(services, set)
-    if (claimed.length < set || left === claimed.length || isOver()) return
+    const { claimed, left, has_more } = await advance(services, set)
+    if (!has_more || left === claimed.length || isOver()) return
   }
 }
 
@@ -42,7 +42,7 @@ async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
       await advance(services, claimed.slice(0, middle))
       await advance(services, claimed.slice(middle))
     }
-    return { claimed, left: 0 }
+    return { claimed, left: 0, has_more: true }
   }
 }
 

@@ -13,9 +13,9 @@ import type { Walker } from './walker.ts'
 export type EngineServices = { log: Log; config: { SIMULATOR_DOMAIN: string } }
 
 /**
- * `claimed`: the runs that were locked. `left`: how many of them stay due because their automation is being changed.
+ * `left`: how many of the claimed runs stay due because their automation is being changed. `has_more`: other runs may be due.
  */
-export type AdvancedSet = { claimed: DueRun[]; left: number }
+export type AdvancedSet = { claimed: DueRun[]; left: number; has_more: boolean }
 
 /**
  * Advances a set of runs. The steps, their effects and the state of the runs are one commit: if a process dies, a step
@@ -25,7 +25,7 @@ export type AdvancedSet = { claimed: DueRun[]; left: number }
  * a step is older than the step before it, and nothing has to be compared before the commit. Slow work happens
  * elsewhere: contents are frozen once and cached, and messages are composed when they are sent.
  *
- * @param onClaimed called with the locked runs, even if the transaction fails afterwards
+ * @param onClaimed called with the claimed runs, even if the transaction fails afterwards
  */
 export async function advanceSet(
   tx: Tx,
@@ -33,9 +33,9 @@ export async function advanceSet(
   claim: Claim,
   onClaimed: (claimed: DueRun[]) => void,
 ): Promise<AdvancedSet> {
-  const claimed = await claimRuns(tx, claim)
+  const { runs: claimed, has_more } = await claimRuns(tx, claim)
   onClaimed(claimed)
-  if (claimed.length === 0) return { claimed, left: 0 }
+  if (claimed.length === 0) return { claimed, left: 0, has_more }
   const automations = new Map(
     (await keepAutomations(tx, distinctAutomations(claimed))).map(one => [one.automation_id, one]),
   )
@@ -62,7 +62,7 @@ export async function advanceSet(
     const contacts = runs.map(({ contact_id }) => contact_id)
     await tellContacts(tx, account_id, 'contact.unsubscribed', contacts, { automation_id, depth })
   }
-  return { claimed, left: claimed.length - stored.length }
+  return { claimed, left: claimed.length - stored.length, has_more }
 }
 
 function causeOf({ account_id, automation_id, depth }: DueRun): string {

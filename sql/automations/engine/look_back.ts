@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
+import { payloadBytes } from './payload_bytes.ts'
 
 /** Most events of one run that one call finds. */
 const MOST_EVENTS = 250
@@ -7,10 +8,6 @@ const MOST_EVENTS = 250
 /** Most bytes of payloads that one call reads for all runs, and for one run. The first event of one run is always read. */
 const MOST_BYTES = 4 << 20
 const MOST_BYTES_OF_RUN = 512 << 10
-
-/** Estimated bytes of a compressed payload (the longest that is accepted), and least bytes of any event. */
-const MAX_BYTES = 64 << 10
-const MIN_BYTES = 400
 
 /** A run that waits, or is about to wait, for an event. `consumed`: events that it has already waited for. */
 export type Waiting = { account_id: string; run_id: string; name: string; is_first: boolean; consumed: string[] }
@@ -44,8 +41,7 @@ export async function lookBack(tx: Tx, waiting: Waiting[]): Promise<FoundRow[]> 
       JOIN automation_runs r ON r.account_id = w.account_id AND r.id = w.run_id
     ), found AS (
       SELECT r.id AS run_id, r.turn, r.n, e.id, e.payload, row_number() OVER (PARTITION BY r.id ORDER BY e.id) AS position,
-        CASE WHEN pg_column_compression(e.payload) IS NULL THEN greatest(pg_column_size(e.payload), ${MIN_BYTES})
-          ELSE ${MAX_BYTES} END AS bytes
+        ${payloadBytes(sql.fragment`e.payload`)} AS bytes
       FROM runs r
       CROSS JOIN LATERAL (
         SELECT e.id, e.payload FROM contact_events e

@@ -1,7 +1,11 @@
 import { z } from 'zod'
 import type { Advanced } from '#lib/automations/evaluate/run_state.ts'
 import { sql, type Tx } from '#sql/pool.ts'
+import { payloadBytes } from './payload_bytes.ts'
 import { uuids } from './uuids.ts'
+
+/** Most bytes of payloads that one claim reads. At least one run is claimed. */
+const MOST_BYTES = 16 << 20
 
 const Payload = z.record(z.string(), z.unknown())
 
@@ -29,21 +33,38 @@ const DueRun = z.object({
 })
 /** A run whose next step is due, locked until the transaction ends. */
 export type DueRun = z.infer<typeof DueRun>
+
+/** `found`: how many due runs were locked. */
+const ClaimedRun = DueRun.extend({ found: z.int() })
+
 export type RunId = Pick<DueRun, 'account_id' | 'id'>
 
 /** The runs to claim: a maximum number of due runs, or specific runs. */
 export type Claim = number | RunId[]
 
-/** Claims due runs (sql/automations/engine/claim_runs.sql). */
-export async function claimRuns(tx: Tx, claim: Claim): Promise<DueRun[]> {
+/**
+ * Claims due runs (sql/automations/engine/claim_runs.sql), fewer if their payloads are large. `has_more`: others may be due.
+ */
+export async function claimRuns(tx: Tx, claim: Claim): Promise<{ runs: DueRun[]; has_more: boolean }> {
   const ids = typeof claim === 'number' ? null : claim
   const accounts = ids && uuids(ids, 'account_id')
   const runs = ids && uuids(ids, 'id')
-  return tx.any(sql.prepared(ids ? 'claim_these_runs' : 'claim_runs', DueRun)`
+  const most = ids ? ids.length : (claim as number)
+  // The others stay due. They are locked all the same, until the transaction ends.
+  const claimed = await tx.any(sql.prepared(ids ? 'claim_these_runs' : 'claim_runs', ClaimedRun)`
     SELECT account_id, id, automation_id, version, domain_id, contact_id, step, seq, due_at, wait_event, wait_until, refused_since,
-      seen_event, consumed, payload, event, depth, has_sent, has_skipped, now() AS now
-    FROM claim_runs(${ids ? ids.length : (claim as number)}, ${accounts}, ${runs})
+      seen_event, consumed, payload, event, depth, has_sent, has_skipped, now() AS now, found::int
+    FROM (
+      SELECT *, count(*) OVER () AS found, sum(bytes) OVER (ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
+      FROM (
+        SELECT *, ${payloadBytes(sql.fragment`payload`)} + ${payloadBytes(sql.fragment`event`)} AS bytes
+        FROM claim_runs(${most}, ${accounts}, ${runs})
+      ) due
+    ) counted
+    WHERE bytes_before < ${MOST_BYTES}
   `)
+  const found = claimed[0]?.found ?? 0
+  return { runs: claimed.map(({ found: _, ...run }) => run), has_more: found === most || found > claimed.length }
 }
 
 const Stored = z.object({ runs: z.int(), steps: z.int() })

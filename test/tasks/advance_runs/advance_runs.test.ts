@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { advanceRuns } from '#flows/automations/engine/advance_runs.ts'
 import { advanceSet } from '#flows/automations/engine/advance_set.ts'
 import { Advancer } from '#flows/automations/engine/advancer.ts'
+import { claimRuns } from '#sql/automations/engine/runs.ts'
 import { advance_runs } from '#tasks/advance_runs.ts'
 import { passTime, readRun, startRuns, storeAutomation } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
@@ -102,4 +104,25 @@ t.test('the advance_runs job returns before the due runs are done', async t => {
   await advance_runs({}, openWork(t, world, 'capture'))
   shows(t, await readRun(world, id), { status: 'running' })
   await waitUntil(async () => (await readRun(world, id)).status === 'completed', 'the run is over')
+})
+
+t.test('a claim reads a limited number of bytes of payloads', async t => {
+  const account = await newAccount(world)
+  const people = Array.from({ length: 300 }, (_, n) => `large${n}@b.com`)
+  const contacts = await addContacts(world, account, people)
+  const automation = await storeAutomation(world, account, [{ type: 'contact_update', config: { last_name: 'x' } }])
+  const ids = await startRuns(world, account, automation, contacts, { noise: randomBytes(45_000).toString('base64') })
+  const claims = [300, 1_000, ids.map(id => ({ account_id: account.id, id }))]
+  const claimed = await pool.transaction(async tx => {
+    const found: Awaited<ReturnType<typeof claimRuns>>[] = []
+    for (const claim of claims) found.push(await claimRuns(tx, claim))
+    return found
+  })
+  t.strictSame(
+    claimed.map(({ runs, has_more }) => ({ count: runs.length, has_more })),
+    claims.map(() => ({ count: 278, has_more: true })),
+  )
+  await advanceRuns({ ...world, log: openWork(t, world, 'capture').log })
+  const runs = await Promise.all(ids.map(id => readRun(world, id)))
+  t.strictSame([...new Set(runs.map(({ status }) => status))], ['completed'])
 })
