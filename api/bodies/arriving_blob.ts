@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream'
 import type { Blobs } from '#flows/files/blobs.ts'
 import { rechunk } from '#lib/files/chunker.ts'
+import { collectStreamed } from '#lib/give_back_memory.ts'
 import type { Blob } from '#sql/files/blobs.ts'
 
 /** A blob that is stored while its bytes arrive. */
@@ -17,6 +18,7 @@ export class ArrivingBlob {
   /** Waits while the store is slower than the client. */
   async write(bytes: Buffer): Promise<void> {
     if (bytes.length === 0) return
+    collectStreamed(bytes.length)
     if (this.#pieces.destroyed) await this.#blob
     if (!this.#pieces.write(bytes)) await Promise.race([once(this.#pieces, 'drain'), this.#blob])
   }
