@@ -21,6 +21,8 @@ type Options = {
 const CLAIMS_MS = 300
 /** Contacts who unsubscribe after each kill. */
 const LEAVERS = 20
+/** They are chosen from this many who are next. */
+const SOON = 500
 const PATIENCE_MS = 300_000
 
 /**
@@ -100,16 +102,19 @@ async function judge(stage: Stage, campaign: QueuedCampaign, sink: SinkProcess, 
   report.expect(mailed.length === 0, `${mailed} got it after they had unsubscribed`)
 }
 
-/** Unsubscribes some contacts whose email is not stored or not claimed; returns those for whom this was still true afterwards. */
+/** Unsubscribes some contacts whose email is not claimed, or not stored; returns those for whom this was still true afterwards. */
 async function unsubscribe({ pool }: Stage, { campaign_id }: QueuedCampaign): Promise<string[]> {
   const { rows: chosen } = await retried(() =>
     pool.pg.query<{ id: string }>(
       `UPDATE contacts SET unsubscribed = true WHERE id IN (
-        SELECT contact_id FROM campaign_recipients r LEFT JOIN deliveries d ON d.email_id = r.email_id
-        WHERE r.campaign_id = $1 AND r.state IN ('p', 'm') AND coalesce(d.state, 'queued') = 'queued'
+        SELECT contact_id FROM (
+          SELECT contact_id FROM campaign_recipients r LEFT JOIN deliveries d ON d.email_id = r.email_id
+          WHERE r.campaign_id = $1 AND r.state IN ('p', 'm') AND coalesce(d.state, 'queued') = 'queued'
+          ORDER BY d.id LIMIT $2
+        ) soon
         ORDER BY random() LIMIT ${LEAVERS}
       ) RETURNING id`,
-      [campaign_id],
+      [campaign_id, SOON],
     ),
   )
   await sleep(CLAIMS_MS)
