@@ -28,8 +28,11 @@ export type Services = Foundation &
     readiness: { isStopping: boolean }
   }
 
-/** `caller`: the owner of the API key; `body`: the parsed JSON, undefined without a body; `file`: the file of a form. */
-export type State = { caller: Caller; body: unknown; file?: ImportFile }
+/**
+ * `caller`: the owner of the API key; `body`: the parsed JSON, undefined without a body; `file`: the file of a form;
+ * `is_replay`: the response is that of an earlier request with the same Idempotency-Key.
+ */
+export type State = { caller: Caller; body: unknown; file?: ImportFile; is_replay?: boolean }
 
 export type Context = RouterContext<State, Services>
 export type Middleware = RouterMiddleware<State, Services>

@@ -43,6 +43,20 @@ export async function answerRequested<Answer extends object>(
   return tellReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act))
 }
 
+/** As `answerRequested`, for a response with a secret that is shown only once: it is stored sealed. */
+export async function answerSecret<Answer extends object>(
+  ctx: Context,
+  route: string,
+  act: (tx: Tx) => Promise<Answer>,
+): Promise<Answer> {
+  const key = await readRequestKey(ctx, route)
+  return tellReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act, ctx.secrets))
+}
+
+/** Describes the key of an operation that uses `answerSecret`. */
+export const REPEATS_SECRET =
+  'A request that is repeated with the same `Idempotency-Key` returns the same secret, which is stored encrypted for this.'
+
 /** As `answerRequested`, after work that is no part of the commit: a request that was answered before prepares nothing. */
 export async function answerPrepared<Answer extends object>(
   ctx: Context,
@@ -57,6 +71,9 @@ export async function answerPrepared<Answer extends object>(
 }
 
 function tellReplay<Answer>(ctx: Context, { answer, replayed }: Once<Answer>): Answer {
-  if (replayed) ctx.set('idempotent-replayed', 'true')
+  if (replayed) {
+    ctx.set('idempotent-replayed', 'true')
+    ctx.state.is_replay = true
+  }
   return answer
 }

@@ -5,6 +5,7 @@ import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
+import { answerSecret, KEY_ERRORS, REPEATS_SECRET } from '#api/send_requested.ts'
 import { changeApiKey, makeApiKey } from '#flows/members/manage_api_keys.ts'
 import { notFound } from '#lib/errors.ts'
 import { ApiKeyChange, NewApiKey } from '#lib/members/new_api_key.ts'
@@ -29,10 +30,15 @@ export const apiKeys = [
     id: 'createApiKey',
     access: 'dashboard',
     summary: 'Create an API key',
+    description: REPEATS_SECRET,
+    headers: ['Idempotency-Key'],
     body: json(NewApiKey),
     answers: { 201: CreatedApiKey },
-    errors: ['missing_required_field', 'not_found'],
-  }).handle(async (ctx, { account_id, body }) => makeApiKey(ctx.pool, ctx.secrets, account_id, body())),
+    errors: ['missing_required_field', 'not_found', ...KEY_ERRORS],
+  }).handle(async (ctx, { account_id, body }) => {
+    const given = body()
+    return answerSecret(ctx, '/api-keys', tx => makeApiKey(tx, ctx.secrets, account_id, given))
+  }),
 
   operation('PATCH /api-keys/:id', {
     id: 'updateApiKey',

@@ -5,6 +5,7 @@ import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { pagedQuery, wholeQuery } from '#api/operations/queries.ts'
+import { answerSecret, KEY_ERRORS, REPEATS_SECRET } from '#api/send_requested.ts'
 import { changeRole, onlyOwners, removeMember } from '#flows/members/change_members.ts'
 import { createInvitation } from '#flows/members/member_links.ts'
 import { MemberChange, NewInvitation, Role } from '#lib/members/new_member.ts'
@@ -38,15 +39,19 @@ export const members = [
     id: 'inviteMember',
     access: 'dashboard',
     summary: 'Invite a member',
-    description: 'Returns a link with which the person becomes a member. Mailbrook does not mail it.',
+    description: `Returns a link with which the person becomes a member. Mailbrook does not mail it. ${REPEATS_SECRET}`,
+    headers: ['Idempotency-Key'],
     body: json(NewInvitation),
     answers: { 201: Invitation },
-    errors: ['missing_required_field'],
+    errors: ['missing_required_field', ...KEY_ERRORS],
   }).handle(async (ctx, { account_id, body }) => {
     const { email, role } = body()
     if (role === 'owner' && !may(roleOf(ctx), 'own')) throw onlyOwners()
-    const url = await createInvitation(ctx, { account_id, email, role, invited_by: ctx.state.caller.name })
-    return { object: 'invitation' as const, email, role, url }
+    const invitation = { account_id, email, role, invited_by: ctx.state.caller.name }
+    return answerSecret(ctx, '/members', async tx => {
+      const url = await createInvitation(tx, ctx, invitation)
+      return { object: 'invitation' as const, email, role, url }
+    })
   }),
 
   operation('PATCH /members/:id', {

@@ -15,8 +15,7 @@ import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
 import { findSender } from '#sql/campaigns/start/judge_sender.ts'
 import { type Contact, findContact } from '#sql/contacts/contacts.ts'
-import type { Pool } from '#sql/pool.ts'
-import { retryConflicts } from '#sql/retry.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type FrozenVariant, freezeVariants } from './freeze_variants.ts'
 
@@ -36,33 +35,31 @@ export const TestEmail = z
 type TestEmail = z.infer<typeof TestEmail>
 
 /**
- * Sends the current state of a campaign to some addresses, as separate emails with the values of the contact of each
- * address, if there is one. With an A/B test each address gets every variant. They count as sends, but not in the
- * figures of the campaign. All are sent, or none.
+ * Prepares a test of the current state of a campaign: separate emails to some addresses, with the values of the contact
+ * of each address, if there is one. With an A/B test each address gets every variant. They count as sends, but not in
+ * the figures of the campaign. The returned function sends all, or none.
  *
- * @throws {ApiError} 404; 422 if the campaign cannot be sent; the errors of POST /emails
+ * @throws {ApiError} 404; 422 if the campaign cannot be sent; the function: the errors of POST /emails
  */
-export async function sendTest(
+export async function prepareTest(
   { pool, config }: Services,
   party: SendingParty,
   id: CampaignId['id'],
   recipients: Address[],
-): Promise<TestEmail[]> {
+): Promise<(tx: Tx) => Promise<TestEmail[]>> {
   const rendered = await renderEach(pool, { account_id: party.account_id, id }, recipients)
   const emails = rendered.map(({ email }) => email)
   const contents = shareContents(emails)
   const drafts = emails.map(email => withTestPoll(toDraft(party, email, null, config.SIMULATOR_DOMAIN)))
-  const accepted = await retryConflicts(() =>
-    pool.transaction(async tx => {
-      await keepReferredContents(tx, party.account_id, contents, drafts, async () => '')
-      const answers = await acceptEmails(tx, drafts)
-      return answers.map((answer, n) => {
-        if ('fault' in answer) throw faultError(answer, drafts[n] as Draft)
-        return answer.id
-      })
-    }),
-  )
-  return rendered.map(({ to, variant }, n) => ({ id: accepted[n] as string, to, variant }))
+  return async tx => {
+    await keepReferredContents(tx, party.account_id, contents, drafts, async () => '')
+    const answers = await acceptEmails(tx, drafts)
+    const accepted = answers.map((answer, n) => {
+      if ('fault' in answer) throw faultError(answer, drafts[n] as Draft)
+      return answer.id
+    })
+    return rendered.map(({ to, variant }, n) => ({ id: accepted[n] as string, to, variant }))
+  }
 }
 
 /** A test shows the poll of the campaign, and stores no answer. */

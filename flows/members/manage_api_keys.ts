@@ -15,16 +15,16 @@ type Scope = Pick<NewApiKey, 'permission' | 'domain_id' | 'default_domain_id'>
  * for a domain
  */
 export async function makeApiKey(
-  pool: Pool,
+  db: Queryable,
   secrets: Secrets,
   account_id: string,
   given: NewApiKey,
 ): Promise<ApiKey & { token: string }> {
-  await checkScope(pool, account_id, given)
+  await checkScope(db, account_id, given)
   const expires_at = expiry(given.expires_at)
   const id = newId()
-  const token = await createApiKey(pool, secrets, { ...given, account_id, id, expires_at })
-  return { ...((await findApiKey(pool, account_id, id)) as ApiKey), token }
+  const token = await createApiKey(db, secrets, { ...given, account_id, id, expires_at })
+  return { ...((await findApiKey(db, account_id, id)) as ApiKey), token }
 }
 
 /** Changes the given fields. All processes apply the new scope within 5 seconds. @throws {ApiError} as `makeApiKey` */

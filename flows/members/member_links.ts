@@ -13,9 +13,10 @@ import {
 } from '#sql/members/member_links.ts'
 import { findLogin, insertMember, saveMembership, setPassword } from '#sql/members/members.ts'
 import { deleteSessions } from '#sql/members/sessions.ts'
-import type { Tx } from '#sql/pool.ts'
+import type { Queryable, Tx } from '#sql/pool.ts'
 
 type Links = Pick<Foundation, 'config' | 'pool' | 'secrets'>
+type Maker = Pick<Foundation, 'config' | 'secrets'>
 
 const HOUR_MS = 3_600_000
 const INVITATION_MS = 7 * 24 * HOUR_MS
@@ -26,14 +27,14 @@ const INVITATION_MS = 7 * 24 * HOUR_MS
  */
 export function createSetupLink(links: Links, account_id: string): Promise<string> {
   const link = { purpose: 'setup', account_id, role: 'owner', email: null, member_id: null, invited_by: null } as const
-  return createLink(links, { ...link, valid_ms: HOUR_MS })
+  return createLink(links.pool, links, { ...link, valid_ms: HOUR_MS })
 }
 
 export type Invitation = { account_id: string; email: string; role: Role; invited_by: string | null }
 
 /** Creates a link that invites a person to an account. Valid once, for seven days. */
-export function createInvitation(links: Links, invitation: Invitation): Promise<string> {
-  return createLink(links, { ...invitation, purpose: 'invite', member_id: null, valid_ms: INVITATION_MS })
+export function createInvitation(db: Queryable, maker: Maker, invitation: Invitation): Promise<string> {
+  return createLink(db, maker, { ...invitation, purpose: 'invite', member_id: null, valid_ms: INVITATION_MS })
 }
 
 /** Creates a link by which a member chooses a new password. Valid once, for an hour. @throws {ApiError} `not_found` */
@@ -41,12 +42,16 @@ export async function createResetLink(links: Links, email: string): Promise<stri
   const member = await findLogin(links.pool, email)
   if (!member) throw notFound('Member')
   const nobody = { account_id: null, role: null, email: null, invited_by: null }
-  return createLink(links, { ...nobody, purpose: 'reset', member_id: member.id, valid_ms: HOUR_MS })
+  return createLink(links.pool, links, { ...nobody, purpose: 'reset', member_id: member.id, valid_ms: HOUR_MS })
 }
 
-async function createLink({ config, pool, secrets }: Links, link: Omit<NewMemberLink, 'hash' | 'id'>): Promise<string> {
+async function createLink(
+  db: Queryable,
+  { config, secrets }: Maker,
+  link: Omit<NewMemberLink, 'hash' | 'id'>,
+): Promise<string> {
   const token = generateToken()
-  await insertMemberLink(pool, { ...link, id: newId(), hash: hashToken('member_link', token, secrets.pepper) })
+  await insertMemberLink(db, { ...link, id: newId(), hash: hashToken('member_link', token, secrets.pepper) })
   return `${config.BASE_URL}/join/${token}`
 }
 

@@ -4,7 +4,7 @@ import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { MAX_NAME, type NewTemplate, NOT_RENDERED, type TemplateChange } from '#lib/templates/new_template.ts'
 import { hasPlaceholder } from '#lib/templates/placeholders.ts'
-import type { Pool } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
 import {
   findNewestVersion,
@@ -26,9 +26,9 @@ import { CONTENT, changeContent, EMPTY } from './template_content.ts'
 const ALIAS_TAKEN = '`alias` is used by another template.'
 
 /** Stores a new draft; returns its id. @throws {ApiError} 409 if the alias is taken */
-export async function createTemplate(pool: Pool, account_id: string, template: NewTemplate): Promise<string> {
+export async function createTemplate(tx: Tx, account_id: string, template: NewTemplate): Promise<string> {
   const { name, alias = null } = template
-  return insertDraft(pool, { account_id, name, alias }, await changeContent(EMPTY, template))
+  return insertDraft(tx, { account_id, name, alias }, await changeContent(EMPTY, template))
 }
 
 /**
@@ -36,14 +36,14 @@ export async function createTemplate(pool: Pool, account_id: string, template: N
  *
  * @throws {ApiError} 404
  */
-export async function copyTemplate(pool: Pool, account_id: string, ref: string, name?: string | null): Promise<string> {
-  const found = await findNewestVersion(pool, account_id, ref)
+export async function copyTemplate(tx: Tx, account_id: string, ref: string, name?: string | null): Promise<string> {
+  const found = await findNewestVersion(tx, account_id, ref)
   if (!found) throw notFound('Template')
   const time = now()
   const variables = found.variables.map(variable => ({ ...variable, id: newId(), created_at: time, updated_at: time }))
   const copy = { account_id, name: name ?? `Copy of ${found.name}`.slice(0, MAX_NAME).toWellFormed(), alias: null }
   const { sender, subject, reply_to, html, text } = found
-  return insertDraft(pool, copy, { sender, subject, reply_to, html, text, variables })
+  return insertDraft(tx, copy, { sender, subject, reply_to, html, text, variables })
 }
 
 /**
@@ -109,16 +109,13 @@ function requireRendered({ sender, reply_to }: TemplateContent): void {
 }
 
 async function insertDraft(
-  pool: Pool,
+  tx: Tx,
   template: { account_id: string; name: string; alias: string | null },
   content: TemplateContent,
 ): Promise<string> {
   const id = newId()
   const version = { account_id: template.account_id, template_id: id, number: 1, ...content, id: newId() }
-  const inserted = pool.transaction(async tx => {
-    await insertTemplate(tx, { ...template, id })
-    await insertVersion(tx, version)
-    return id
-  })
-  return inserted.catch(refuseDuplicate(ALIAS_TAKEN))
+  await insertTemplate(tx, { ...template, id }).catch(refuseDuplicate(ALIAS_TAKEN))
+  await insertVersion(tx, version)
+  return id
 }

@@ -1,7 +1,7 @@
 import { ApiError, notFound } from '#lib/errors.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { MAX_WEBHOOKS, type NewWebhook, type WebhookChange } from '#lib/webhooks/new_webhook.ts'
-import type { Pool } from '#sql/pool.ts'
+import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { dropDueEvents } from '#sql/webhooks/purge.ts'
 import {
   insertWebhook,
@@ -11,27 +11,23 @@ import {
   updateWebhook,
   type Webhook,
 } from '#sql/webhooks/webhooks.ts'
-import { requireWebhook } from './find_webhook.ts'
 import { makeSigningSecret } from './signing_secrets.ts'
-
-type Keeper = { pool: Pool; secrets: Secrets }
 
 /**
  * Adds a webhook. Its secret is shown only in this result. @throws {ApiError} `validation_error` if there are too many
  */
 export async function addWebhook(
-  { pool, secrets }: Keeper,
+  tx: Tx,
+  secrets: Secrets,
   account_id: string,
   given: NewWebhook,
 ): Promise<Webhook & { signing_secret: string }> {
-  const id = await takeWebhookId(pool)
+  if ((await lockWebhookRoom(tx, account_id)) >= MAX_WEBHOOKS) {
+    throw new ApiError('validation_error', `An account can have at most ${MAX_WEBHOOKS} webhooks.`)
+  }
+  const id = await takeWebhookId(tx)
   const { plain, sealed } = makeSigningSecret(secrets, { account_id, id })
-  const webhook = await pool.transaction(async tx => {
-    if ((await lockWebhookRoom(tx, account_id)) >= MAX_WEBHOOKS) {
-      throw new ApiError('validation_error', `An account can have at most ${MAX_WEBHOOKS} webhooks.`)
-    }
-    return insertWebhook(tx, { account_id, id, ...given, signing_secret: sealed })
-  })
+  const webhook = await insertWebhook(tx, { account_id, id, ...given, signing_secret: sealed })
   return { ...webhook, signing_secret: plain }
 }
 
@@ -44,10 +40,9 @@ export async function changeWebhook(pool: Pool, account_id: string, id: string, 
 }
 
 /** Replaces the signing secret; the old one is no longer used. @throws {ApiError} 404 */
-export async function rotateSigningSecret({ pool, secrets }: Keeper, account_id: string, id: string) {
-  await requireWebhook(pool, { account_id, webhook_id: id }) // the id in the path may be no number
+export async function rotateSigningSecret(db: Queryable, secrets: Secrets, account_id: string, id: string) {
   const webhook = { account_id, id: Number(id) }
   const { plain, sealed } = makeSigningSecret(secrets, webhook)
-  if ((await updateSigningSecret(pool, webhook, sealed)) === 0) throw notFound('Webhook')
+  if ((await updateSigningSecret(db, webhook, sealed)) === 0) throw notFound('Webhook')
   return { object: 'webhook' as const, id, signing_secret: plain }
 }

@@ -2,7 +2,7 @@ import { ApiError } from '#lib/errors.ts'
 import type { WebhookReplay } from '#lib/webhooks/event_filter.ts'
 import { TEST_EVENT } from '#lib/webhooks/event_types.ts'
 import { addJob } from '#sql/jobs.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import type { WebhookPath } from '#sql/webhooks/history.ts'
 import { replayDelivery, replaySlice } from '#sql/webhooks/replays.ts'
@@ -13,14 +13,12 @@ import { requireWebhook, requireWebhookEvent } from './find_webhook.ts'
  *
  * @throws {ApiError} 404; `validation_error` if the webhook is disabled or the event is a test
  */
-export async function replayEvent(pool: Pool, webhook: WebhookPath, id: string): Promise<void> {
-  const { type } = await requireWebhookEvent(pool, webhook, id)
+export async function replayEvent(tx: Tx, webhook: WebhookPath, id: string): Promise<void> {
+  const { type } = await requireWebhookEvent(tx, webhook, id)
   if (type === TEST_EVENT) throw new ApiError('validation_error', 'A test event cannot be replayed: send another one.')
-  await requireEnabled(pool, webhook)
-  await pool.transaction(async tx => {
-    await replayDelivery(tx, webhook, id)
-    await nudge(tx, webhook)
-  })
+  await requireEnabled(tx, webhook)
+  await replayDelivery(tx, webhook, id)
+  await nudge(tx, webhook)
 }
 
 /** Events per statement; few enough that Postgres finds each by an index instead of reading all for every slice. */

@@ -2,11 +2,11 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { indexEmails } from '#flows/sending/index_emails.ts'
 import { createTemplate } from '#flows/templates/change_template.ts'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { SHORT_CONTENT } from '#sql/files/blobs.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -136,7 +136,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(`INSERT INTO kept_message_ids VALUES ($1, 'a@b.co', $2)`, [account.id, id])
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
-  await createTemplate(world.pool, account.id, { name: 'Hi', html: 'Hi' })
+  await world.pool.transaction(tx => createTemplate(tx, account.id, { name: 'Hi', html: 'Hi' }))
   await pg.query(
     `INSERT INTO batches (account_id, id, state, deadline, indexes, errors, slice_size)
     VALUES ($1, $2, 'done', now(), '{}', '[]', 1)`,

@@ -66,7 +66,9 @@ export async function openVariedEmails(t: Test): Promise<VariedEmails> {
   const senders = [`hello@${account.domain}`, `"Ann, B." <Billing@${account.domain}>`, `Örjan <hello@${second.name}>`]
   const templates: string[] = []
   for (const alias of ['one', 'two']) {
-    templates.push(await createTemplate(world.pool, account.id, { name: alias, alias, html: 'Hi' }))
+    templates.push(
+      await world.pool.transaction(tx => createTemplate(tx, account.id, { name: alias, alias, html: 'Hi' })),
+    )
     await world.pool.transaction(tx => publishNewest(tx, account.id, alias))
   }
 

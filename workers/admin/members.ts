@@ -11,7 +11,12 @@ export const memberCommands: Record<string, Command> = {
     const account = await accountOf(foundation.pool, values)
     const role = (optional(values, 'role') ?? 'admin') as Role
     if (!ROLES.includes(role)) throw new UsageError(`--role must be one of: ${ROLES.join(', ')}`)
-    const url = await createInvitation(foundation, { account_id: account.id, email, role, invited_by: null })
+    const url = await createInvitation(foundation.pool, foundation, {
+      account_id: account.id,
+      email,
+      role,
+      invited_by: null,
+    })
     console.log(url)
     console.error(`Give this link to ${email}. It works once, within seven days.`)
     return { account_id: account.id, target: email }

@@ -2,6 +2,7 @@ import { changed, deleted } from '#api/operations/answers.ts'
 import { longJson } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { param, uuidParam } from '#api/operations/params.ts'
+import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { addStep, changeStep, removeStep } from '#flows/automations/definitions/change_steps.ts'
 import { AddedStep, StepChange } from '#lib/automations/new_step.ts'
 import { AutomationStep } from '#sql/automations/definitions/automation_records.ts'
@@ -17,12 +18,14 @@ export const automationSteps = [
     params: automation,
     summary: 'Add a step to an automation',
     description: 'The step that came next now follows the new step, on the first type of connection of the new step.',
+    headers: ['Idempotency-Key'],
     body: longJson(AddedStep),
     answers: { 201: AutomationStep },
-    errors: ['missing_required_field', 'invalid_from_address'],
+    errors: ['missing_required_field', 'invalid_from_address', ...KEY_ERRORS],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireAutomation(ctx, account_id, id)
-    return addStep(ctx, { account_id, id }, body())
+    const step = body()
+    return answerRequested(ctx, `/automations/${id}/steps`, tx => addStep(tx, ctx.config, { account_id, id }, step))
   }),
 
   operation('PATCH /automations/:id/steps/:step_id', {

@@ -3,8 +3,8 @@ import { refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
-import { answerRequested, SEND_ERRORS } from '#api/send_requested.ts'
-import { sendTest, TestEmail } from '#flows/campaigns/send_test.ts'
+import { answerPrepared, answerRequested, SEND_ERRORS } from '#api/send_requested.ts'
+import { prepareTest, TestEmail } from '#flows/campaigns/send_test.ts'
 import { sendCampaign } from '#flows/campaigns/start_campaign.ts'
 import { continueCampaign, retryCampaign, stopCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { CampaignSending, CampaignTest } from '#lib/campaigns/new_campaign.ts'
@@ -114,6 +114,7 @@ export const campaignActions = [
     access: 'full',
     isSend: true,
     params,
+    headers: ['Idempotency-Key'],
     summary: 'Send a campaign to yourself',
     description:
       'Sends it as it is now to the given addresses, with the values of contacts that have these addresses. The emails count as sends, but not in the figures of the campaign.',
@@ -122,6 +123,10 @@ export const campaignActions = [
     errors: SEND_ERRORS,
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireCampaign(ctx, account_id, id)
-    return { object: 'campaign', id, emails: await sendTest(ctx, ctx.state.caller, id, body().to) }
+    const { to } = body()
+    return answerPrepared(ctx, `/campaigns/${id}/test`, async () => {
+      const send = await prepareTest(ctx, ctx.state.caller, id, to)
+      return async tx => ({ object: 'campaign' as const, id, emails: await send(tx) })
+    })
   }),
 ]

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { refTo } from '#api/operations/answers.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
+import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { copyTemplate, publishTemplate } from '#flows/templates/change_template.ts'
 import { renderTemplate } from '#flows/templates/render_template.ts'
 import { TemplateCopy, TemplateRendering } from '#lib/templates/new_template.ts'
@@ -58,10 +59,15 @@ export const templateActions = [
     access: 'full',
     params,
     summary: 'Copy a template',
+    headers: ['Idempotency-Key'],
     body: json(TemplateCopy),
     answers: { 201: Template },
+    errors: KEY_ERRORS,
   }).handle(async (ctx, { account_id, params, body }) => {
     const id = await requireTemplate(ctx, account_id, params.id)
-    return requireWhole(ctx, account_id, await copyTemplate(ctx.pool, account_id, id, body()?.name))
+    const name = body()?.name
+    return answerRequested(ctx, `/templates/${id}/duplicate`, async tx =>
+      requireWhole(tx, account_id, await copyTemplate(tx, account_id, id, name)),
+    )
   }),
 ]

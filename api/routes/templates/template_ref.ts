@@ -2,6 +2,7 @@ import type { Context } from '#api/context.ts'
 import type { Param } from '#api/operations/params.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
+import type { Queryable } from '#sql/pool.ts'
 import { findTemplate, findTemplateId, type Template } from '#sql/templates/templates.ts'
 
 const id: Param<string> = {
@@ -11,8 +12,8 @@ const id: Param<string> = {
 }
 export const params = { id }
 
-export async function requireWhole(ctx: Context, account_id: string, ref: string): Promise<Template> {
-  return orNotFound('Template', await findTemplate(ctx.pool, account_id, ref))
+export async function requireWhole(db: Queryable, account_id: string, ref: string): Promise<Template> {
+  return orNotFound('Template', await findTemplate(db, account_id, ref))
 }
 
 export async function requireTemplate(ctx: Context, account_id: string, ref: string): Promise<string> {

@@ -3,6 +3,7 @@ import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { longJson } from '#api/operations/bodies.ts'
 import { operation, TAKEN } from '#api/operations/operation.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
+import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { changeTemplate, createTemplate, removeTemplate } from '#flows/templates/change_template.ts'
 import { NewTemplate, TemplateChange } from '#lib/templates/new_template.ts'
 import { ListedTemplate, listTemplates, Template, TemplateStatus } from '#sql/templates/templates.ts'
@@ -23,12 +24,16 @@ export const templates = [
     id: 'createTemplate',
     access: 'full',
     summary: 'Create a template',
+    headers: ['Idempotency-Key'],
     body: longJson(NewTemplate),
     answers: { 201: Template },
-    errors: ['missing_required_field', 'invalid_from_address', TAKEN],
-  }).handle(async (ctx, { account_id, body }) =>
-    requireWhole(ctx, account_id, await createTemplate(ctx.pool, account_id, body())),
-  ),
+    errors: ['missing_required_field', 'invalid_from_address', TAKEN, ...KEY_ERRORS],
+  }).handle(async (ctx, { account_id, body }) => {
+    const given = body()
+    return answerRequested(ctx, '/templates', async tx =>
+      requireWhole(tx, account_id, await createTemplate(tx, account_id, given)),
+    )
+  }),
 
   operation('GET /templates', {
     id: 'listTemplates',
@@ -47,7 +52,7 @@ export const templates = [
     params,
     summary: 'Get a template in its newest version',
     answers: { 200: Template },
-  }).handle(async (ctx, { account_id, params: { id } }) => requireWhole(ctx, account_id, id)),
+  }).handle(async (ctx, { account_id, params: { id } }) => requireWhole(ctx.pool, account_id, id)),
 
   operation('PATCH /templates/:id', {
     id: 'updateTemplate',

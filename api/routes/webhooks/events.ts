@@ -5,6 +5,7 @@ import { eventId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
 import { numericParam, param } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
+import { answerPrepared, answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { requireWebhook, requireWebhookEvent } from '#flows/webhooks/find_webhook.ts'
 import { replayEvent, replayEvents } from '#flows/webhooks/replay_webhook.ts'
 import { WebhookEventFilter, WebhookReplay } from '#lib/webhooks/event_filter.ts'
@@ -65,10 +66,16 @@ export const webhookEvents = [
     access: 'full',
     params: eventParams,
     summary: 'Send an event again',
+    headers: ['Idempotency-Key'],
     answers: { 200: refTo('webhook_event').meta({ id: 'ReplayedWebhookEvent' }) },
+    errors: KEY_ERRORS,
   }).handle(async (ctx, { account_id, params: { id, event_id } }) => {
-    await replayEvent(ctx.pool, { account_id, webhook_id: id }, event_id)
-    return { object: 'webhook_event', id: event_id }
+    const webhook = { account_id, webhook_id: id }
+    await requireWebhookEvent(ctx.pool, webhook, event_id)
+    return answerRequested(ctx, `/webhooks/${id}/events/${event_id}/replay`, async tx => {
+      await replayEvent(tx, webhook, event_id)
+      return { object: 'webhook_event' as const, id: event_id }
+    })
   }),
 
   operation('POST /webhooks/:id/replay', {
@@ -76,16 +83,21 @@ export const webhookEvents = [
     access: 'full',
     params,
     summary: 'Send the events of a time range again',
+    headers: ['Idempotency-Key'],
     body: json(WebhookReplay),
     answers: {
       200: refTo('webhook')
         .extend({ replayed: z.int().describe('Number of events that are sent again.') })
         .meta({ id: 'ReplayedWebhook' }),
     },
-    errors: ['missing_required_field'],
+    errors: ['missing_required_field', ...KEY_ERRORS],
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     const webhook = { account_id, webhook_id: id }
     await requireWebhook(ctx.pool, webhook)
-    return { object: 'webhook', id, replayed: await replayEvents(ctx.pool, webhook, body()) }
+    const which = body()
+    return answerPrepared(ctx, `/webhooks/${id}/replay`, async () => {
+      const replayed = await replayEvents(ctx.pool, webhook, which)
+      return async () => ({ object: 'webhook' as const, id, replayed })
+    })
   }),
 ]

@@ -6,6 +6,7 @@ import { numericId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
 import { numericParam } from '#api/operations/params.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
+import { answerPrepared, answerSecret, KEY_ERRORS, REPEATS_SECRET } from '#api/send_requested.ts'
 import { addWebhook, changeWebhook, rotateSigningSecret } from '#flows/webhooks/change_webhook.ts'
 import { requireWebhook } from '#flows/webhooks/find_webhook.ts'
 import { TestedWebhook, testWebhook } from '#flows/webhooks/test_webhook.ts'
@@ -21,10 +22,15 @@ export const webhooks = [
     id: 'createWebhook',
     access: 'full',
     summary: 'Add a webhook',
+    description: REPEATS_SECRET,
+    headers: ['Idempotency-Key'],
     body: json(NewWebhook),
     answers: { 201: Webhook.extend(secret).meta({ id: 'WebhookWithSecret' }) },
-    errors: ['missing_required_field'],
-  }).handle(async (ctx, { account_id, body }) => addWebhook(ctx, account_id, withEndpoint(ctx, body()))),
+    errors: ['missing_required_field', ...KEY_ERRORS],
+  }).handle(async (ctx, { account_id, body }) => {
+    const given = withEndpoint(ctx, body())
+    return answerSecret(ctx, '/webhooks', tx => addWebhook(tx, ctx.secrets, account_id, given))
+  }),
 
   operation('GET /webhooks', {
     id: 'listWebhooks',
@@ -73,9 +79,15 @@ export const webhooks = [
     access: 'full',
     params,
     summary: 'Replace the signing secret of a webhook',
-    description: 'The previous secret is no longer used.',
+    description: `The previous secret is no longer used. ${REPEATS_SECRET}`,
+    headers: ['Idempotency-Key'],
     answers: { 200: refTo('webhook').extend(secret).meta({ id: 'WebhookSecret' }) },
-  }).handle(async (ctx, { account_id, params: { id } }) => rotateSigningSecret(ctx, account_id, id)),
+    errors: KEY_ERRORS,
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    await requireWebhook(ctx.pool, { account_id, webhook_id: id })
+    const route = `/webhooks/${id}/signing-secret/rotate`
+    return answerSecret(ctx, route, tx => rotateSigningSecret(tx, ctx.secrets, account_id, id))
+  }),
 
   operation('POST /webhooks/:id/test', {
     id: 'testWebhook',
@@ -84,8 +96,16 @@ export const webhooks = [
     params,
     summary: 'Send a test event to a webhook',
     description: 'Waits for the response of the endpoint. The test counts neither as a success nor as a failure.',
+    headers: ['Idempotency-Key'],
     answers: { 200: TestedWebhook },
-  }).handle(async (ctx, { account_id, params: { id } }) => testWebhook(ctx, { account_id, webhook_id: id })),
+    errors: KEY_ERRORS,
+  }).handle(async (ctx, { account_id, params: { id } }) => {
+    await requireWebhook(ctx.pool, { account_id, webhook_id: id })
+    return answerPrepared(ctx, `/webhooks/${id}/test`, async () => {
+      const tested = await testWebhook(ctx, { account_id, webhook_id: id })
+      return async () => tested
+    })
+  }),
 ]
 
 /** Checks the endpoint, if one is given, against the policy of the operator. @throws {ApiError} `validation_error` */

@@ -139,8 +139,8 @@ export class AudienceContacts extends Resource {
 
 export class AutomationSteps extends Resource {
   /** Add a step to an automation. The step that came next now follows the new step, on the first type of connection of the new step. `POST /automations/{id}/steps` */
-  add(id: string, body: api.NewAutomationStep, options?: Options): Promise<api.AutomationStep> {
-    return this.call('POST', `/automations/${part(id)}/steps`, { body }, options)
+  add(id: string, body: api.NewAutomationStep, options?: KeyedOptions): Promise<api.AutomationStep> {
+    return this.call('POST', `/automations/${part(id)}/steps`, { body, keyed: true }, options)
   }
 
   /** Change what a step does. `PATCH /automations/{id}/steps/{step_id}` */
@@ -183,8 +183,8 @@ export class WebhookEvents extends Resource {
   }
 
   /** Send an event again. `POST /webhooks/{id}/events/{event_id}/replay` */
-  replay(id: string, event_id: string, options?: Options): Promise<api.ReplayedWebhookEvent> {
-    return this.call('POST', `/webhooks/${part(id)}/events/${part(event_id)}/replay`, {}, options)
+  replay(id: string, event_id: string, options?: KeyedOptions): Promise<api.ReplayedWebhookEvent> {
+    return this.call('POST', `/webhooks/${part(id)}/events/${part(event_id)}/replay`, { keyed: true }, options)
   }
 }
 
@@ -568,8 +568,8 @@ export class Campaigns extends Resource {
   }
 
   /** Send a campaign to yourself. Sends it as it is now to the given addresses, with the values of contacts that have these addresses. The emails count as sends, but not in the figures of the campaign. `POST /campaigns/{id}/test` */
-  test(id: string, body: api.CampaignTest, options?: Options): Promise<api.TestedCampaign> {
-    return this.call('POST', `/campaigns/${part(id)}/test`, { body }, options)
+  test(id: string, body: api.CampaignTest, options?: KeyedOptions): Promise<api.TestedCampaign> {
+    return this.call('POST', `/campaigns/${part(id)}/test`, { body, keyed: true }, options)
   }
 
   /** Decide what happens to all emails in doubt of a campaign. `POST /campaigns/{id}/in-doubt` */
@@ -757,8 +757,8 @@ export class Suppressions extends Resource {
 
 export class Templates extends Resource {
   /** Create a template. `POST /templates` */
-  create(body: api.NewTemplate, options?: Options): Promise<api.Template> {
-    return this.call('POST', '/templates', { body }, options)
+  create(body: api.NewTemplate, options?: KeyedOptions): Promise<api.Template> {
+    return this.call('POST', '/templates', { body, keyed: true }, options)
   }
 
   /** List templates, newest first. `GET /templates` */
@@ -792,17 +792,17 @@ export class Templates extends Resource {
   }
 
   /** Copy a template. `POST /templates/{id}/duplicate` */
-  duplicate(id: string, body: api.TemplateCopy = {}, options?: Options): Promise<api.Template> {
-    return this.call('POST', `/templates/${part(id)}/duplicate`, { body }, options)
+  duplicate(id: string, body: api.TemplateCopy = {}, options?: KeyedOptions): Promise<api.Template> {
+    return this.call('POST', `/templates/${part(id)}/duplicate`, { body, keyed: true }, options)
   }
 }
 
 export class Webhooks extends Resource {
   readonly events = new WebhookEvents(this.caller)
 
-  /** Add a webhook. `POST /webhooks` */
-  create(body: api.NewWebhook, options?: Options): Promise<api.WebhookWithSecret> {
-    return this.call('POST', '/webhooks', { body }, options)
+  /** Add a webhook. A request that is repeated with the same `Idempotency-Key` returns the same secret, which is stored encrypted for this. `POST /webhooks` */
+  create(body: api.NewWebhook, options?: KeyedOptions): Promise<api.WebhookWithSecret> {
+    return this.call('POST', '/webhooks', { body, keyed: true }, options)
   }
 
   /** List webhooks. `GET /webhooks` */
@@ -825,19 +825,19 @@ export class Webhooks extends Resource {
     return this.call('DELETE', `/webhooks/${part(id)}`, {}, options)
   }
 
-  /** Replace the signing secret of a webhook. The previous secret is no longer used. `POST /webhooks/{id}/signing-secret/rotate` */
-  rotateSecret(id: string, options?: Options): Promise<api.WebhookSecret> {
-    return this.call('POST', `/webhooks/${part(id)}/signing-secret/rotate`, {}, options)
+  /** Replace the signing secret of a webhook. The previous secret is no longer used. A request that is repeated with the same `Idempotency-Key` returns the same secret, which is stored encrypted for this. `POST /webhooks/{id}/signing-secret/rotate` */
+  rotateSecret(id: string, options?: KeyedOptions): Promise<api.WebhookSecret> {
+    return this.call('POST', `/webhooks/${part(id)}/signing-secret/rotate`, { keyed: true }, options)
   }
 
   /** Send a test event to a webhook. Waits for the response of the endpoint. The test counts neither as a success nor as a failure. `POST /webhooks/{id}/test` */
-  test(id: string, options?: Options): Promise<api.WebhookTest> {
-    return this.call('POST', `/webhooks/${part(id)}/test`, {}, options)
+  test(id: string, options?: KeyedOptions): Promise<api.WebhookTest> {
+    return this.call('POST', `/webhooks/${part(id)}/test`, { keyed: true }, options)
   }
 
   /** Send the events of a time range again. `POST /webhooks/{id}/replay` */
-  replay(id: string, body: api.WebhookReplay, options?: Options): Promise<api.ReplayedWebhook> {
-    return this.call('POST', `/webhooks/${part(id)}/replay`, { body }, options)
+  replay(id: string, body: api.WebhookReplay, options?: KeyedOptions): Promise<api.ReplayedWebhook> {
+    return this.call('POST', `/webhooks/${part(id)}/replay`, { body, keyed: true }, options)
   }
 }
 

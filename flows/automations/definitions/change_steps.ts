@@ -11,19 +11,21 @@ import { ApiError, orNotFound } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import { type AutomationStep, showStep } from '#sql/automations/definitions/automation_records.ts'
 import { type AutomationId, lockAutomation } from '#sql/automations/definitions/automations.ts'
+import type { Tx } from '#sql/pool.ts'
 import { rebuildGraph } from './assemble.ts'
 import { changing, type Dependencies } from './change_automation.ts'
 import { saveAutomation } from './save_version.ts'
 
 /** Inserts a step after another; the step that followed now follows the new one. @throws {ApiError} 404; 422 */
 export async function addStep(
-  services: Dependencies,
+  tx: Tx,
+  config: Dependencies['config'],
   automation: AutomationId,
-  { key, type, config, after, connection_type }: AddedStep,
+  { after, connection_type, ...given }: AddedStep,
 ): Promise<AutomationStep> {
   let added: string | undefined
-  const graph = await changeGraph(services, automation, before => {
-    const step = parse(NewStep, { key: key ?? freeKey(before), type, config })
+  const graph = await changeGraph(tx, config, automation, before => {
+    const step = parse(NewStep, { ...given, key: given.key ?? freeKey(before) })
     added = step.key
     const last = after ? findStep(before, after) : lastStep(before)
     const connections = last
@@ -42,7 +44,7 @@ export async function changeStep(
   { key, type, config }: StepChange,
 ): Promise<string> {
   let id = ''
-  await changeGraph(services, automation, before => {
+  await changeAlone(services, automation, before => {
     const found = findStep(before, ref)
     id = found.id
     if (key !== undefined && key !== found.key) throw new ApiError('validation_error', '`key` cannot be changed.')
@@ -58,7 +60,7 @@ export async function changeStep(
  */
 export async function removeStep(services: Dependencies, automation: AutomationId, ref: string): Promise<string> {
   let id = ''
-  await changeGraph(services, automation, before => {
+  await changeAlone(services, automation, before => {
     const removed = findStep(before, ref)
     id = removed.id
     if (removed.type === 'trigger') throw new ApiError('validation_error', 'The trigger cannot be removed: change it.')
@@ -81,26 +83,29 @@ export async function connectStep(
   automation: AutomationId,
   { from, type, to }: Way,
 ): Promise<void> {
-  await changeGraph(services, automation, before => {
+  await changeAlone(services, automation, before => {
     const others = listConnections(before).filter(one => one.from !== from || one.type !== type)
     const connections = to === null ? others : [...others, { from, type, to }]
     return { steps: before.steps, connections }
   })
 }
 
-type Parts = { steps: Step[]; connections: Connection[] }
+type Change = (graph: Graph) => { steps: Step[]; connections: Connection[] }
+
+function changeAlone({ pool, config }: Dependencies, automation: AutomationId, change: Change): Promise<Graph> {
+  return changing(pool, tx => changeGraph(tx, config, automation, change))
+}
 
 async function changeGraph(
-  { pool, config }: Dependencies,
+  tx: Tx,
+  config: Dependencies['config'],
   automation: AutomationId,
-  change: (graph: Graph) => Parts,
+  change: Change,
 ): Promise<Graph> {
-  return changing(pool, async tx => {
-    const before = orNotFound('Automation', await lockAutomation(tx, automation))
-    const { steps, connections } = change(before.graph)
-    const graph = rebuildGraph(before.graph, steps, connections)
-    return saveAutomation(tx, config, automation, before, { settings: before, graph })
-  })
+  const before = orNotFound('Automation', await lockAutomation(tx, automation))
+  const { steps, connections } = change(before.graph)
+  const graph = rebuildGraph(before.graph, steps, connections)
+  return saveAutomation(tx, config, automation, before, { settings: before, graph })
 }
 
 /** Finds a step by its id or its key. @throws {ApiError} 404 */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { operations } from '#api/routes/index.ts'
 import { type Answer, startApi } from '#test/support/api.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -49,6 +50,13 @@ const creations: [string, string, (key: string, body: object) => Promise<Answer>
     json(`/campaigns/${await idOf('/campaigns', { from: `a@${account.domain}`, subject: 'S' })}/duplicate`),
     ...([{ name: 'A' }, { name: 'B' }] as const),
   ],
+  ['a template', 'templates', json('/templates'), { name: 'A', html: 'Hi' }, { name: 'B', html: 'Hi' }],
+  [
+    'a copy of a template',
+    'templates',
+    json(`/templates/${await idOf('/templates', { name: 'A', html: 'Hi' })}/duplicate`),
+    ...([{ name: 'A' }, { name: 'B' }] as const),
+  ],
 ]
 
 for (const [what, table, create, given, another] of creations) {
@@ -71,3 +79,23 @@ for (const [what, table, create, given, another] of creations) {
     t.equal(await count(), before + 1)
   })
 }
+
+/** They have a name that is unique, or update the record that is there: repeated, they create nothing. */
+const repeatable = [
+  'claimDomain',
+  'createAudience',
+  'createAudienceContact',
+  'createContact',
+  'createContactProperty',
+  'createDomain',
+  'createSegment',
+  'createSuppression',
+  'createTopic',
+]
+
+t.test('every operation that creates something takes an Idempotency-Key, or creates it once anyway', async t => {
+  const keyless = operations.filter(
+    ({ answers, headers = [] }) => 201 in answers && !headers.includes('Idempotency-Key'),
+  )
+  t.strictSame(keyless.map(({ id }) => id).sort(), repeatable)
+})

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { newId } from '#lib/ids.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
@@ -9,6 +8,7 @@ import { addRuns } from '#test/support/automation_definitions.ts'
 import { POLL } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)

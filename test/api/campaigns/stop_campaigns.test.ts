@@ -1,5 +1,5 @@
 import t from 'tap'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRecipient, countFigures } from '#test/support/campaign_rows.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { testWebhook } from '#flows/webhooks/test_webhook.ts'
 import { Connections } from '#lib/net/fetch/connections.ts'
 import { fetchPolicy } from '#lib/net/fetch_safely.ts'

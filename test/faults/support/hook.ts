@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import type { Report } from '#test/faults/campaign.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import type { Stage } from './stage.ts'
 
 /** A received event, stored before the response. */

@@ -10,7 +10,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 
 async function make(html: string): Promise<string> {
-  const id = await createTemplate(world.pool, account.id, { name: 'Long', html, subject: 'Hi' })
+  const id = await world.pool.transaction(tx => createTemplate(tx, account.id, { name: 'Long', html, subject: 'Hi' }))
   await publishTemplate(world.pool, account.id, id)
   return id
 }

@@ -1,10 +1,10 @@
 import type { Foundation } from '#flows/process/run_process.ts'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import type { Places } from '#flows/webhooks/leased_endpoints.ts'
 import { WebhookSender } from '#flows/webhooks/sender.ts'
 import { makeSigningSecret } from '#flows/webhooks/signing_secrets.ts'
 import type { WebhookTimes } from '#flows/webhooks/times.ts'
 import { insertWebhook, takeWebhookId } from '#sql/webhooks/webhooks.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount } from '#test/support/world.ts'
 import type { Hook, Posted } from './webhook_receiver.ts'
 

@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { startApi } from '#test/support/api.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { openWork } from '#test/support/sending.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { startHook } from './webhook_receiver.ts'
 

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { addWebhook } from '#flows/webhooks/change_webhook.ts'
 import { findWebhook } from '#sql/webhooks/webhooks.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 

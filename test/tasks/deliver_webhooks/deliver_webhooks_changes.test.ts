@@ -48,7 +48,7 @@ t.test('each attempt signs the same bytes with the current secret', skip, async 
   hook.answer(500)
   await announce(world, account_id, 1, { text })
   await waitUntil(async () => (await listAttempts(world, id)).length === 1, 'the first attempt')
-  const rotated = await rotateSigningSecret(world, account_id, id)
+  const rotated = await rotateSigningSecret(world.pool, world.secrets, account_id, id)
   hook.answer(200)
   await waitUntil(async () => (await countDeliveries(world, id)).success === 1, 'the second')
 
@@ -79,7 +79,7 @@ t.test('changes to a busy webhook take effect within a second, and no event is l
   })
   await announce(world, account_id, 180)
   await waitUntil(() => posted().length >= 20, 'some')
-  const rotated = await rotateSigningSecret(world, account_id, id)
+  const rotated = await rotateSigningSecret(world.pool, world.secrets, account_id, id)
   await changeWebhook(world.pool, account_id, id, { endpoint: `${hook.url}/after`, events: ['email.sent'] })
   changed_at = performance.now()
   await waitUntil(async () => (await countDeliveries(world, id)).success === 180, 'all')

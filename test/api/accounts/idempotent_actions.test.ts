@@ -1,0 +1,67 @@
+import t, { type Test } from 'tap'
+import { shows } from '#test/support/shows.ts'
+import { openHistory } from '#test/support/webhooks/webhook_history.ts'
+
+const { hook, account, api, pg, add, announce, deliver, rowsOf } = await openHistory(t)
+
+const ask = (method: string, path: string, body?: unknown, key?: string) =>
+  api.request(method, `/api${path}`, { body, ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }) })
+
+/** Sends a request with a key, and then again; the second gets the response of the first. */
+async function askTwice(t: Test, path: string, body?: unknown, meanwhile = async () => {}) {
+  const first = await ask('POST', path, body, 'one')
+  await meanwhile()
+  const again = await ask('POST', path, body, 'one')
+  t.strictSame([again.status, again.text], [first.status, first.text])
+  t.strictSame(
+    [first, again].map(({ headers }) => headers.get('idempotent-replayed')),
+    [null, 'true'],
+  )
+  return first
+}
+
+const refusal = { status: 409, body: { name: 'invalid_idempotent_request' } }
+
+t.test('POST /automations/:id/steps adds one step per Idempotency-Key', async t => {
+  const { body } = await ask('POST', '/automations', { name: 'A', trigger: 'signed.up', domain: account.domain })
+  const path = `/automations/${body.id}`
+  const wait = { type: 'delay', config: { duration: '1 day' } }
+  const added = await askTwice(t, `${path}/steps`, wait)
+  shows(t, added, { status: 201, body: { key: 'step_1' } })
+  shows(t, await ask('POST', `${path}/steps`, { ...wait, key: 'later' }, 'one'), refusal)
+  const { body: shown } = await ask('GET', path)
+  shows(t, shown, { steps: [{ type: 'trigger' }, { id: added.body.id }] })
+})
+
+t.test('POST /campaigns/:id/test sends once per Idempotency-Key', async t => {
+  const campaign = { from: `a@${account.domain}`, subject: 'S', html: 'Hi' }
+  const { id } = (await ask('POST', '/campaigns', campaign)).body
+  const sent = await askTwice(t, `/campaigns/${id}/test`, { to: ['a@b.com'] })
+  shows(t, sent, { status: 200, body: { emails: [{ to: 'a@b.com' }] } })
+  shows(t, await ask('POST', `/campaigns/${id}/test`, { to: ['b@b.com'] }, 'one'), refusal)
+  const { rows } = await pg.query('SELECT id FROM emails WHERE account_id = $1', [account.id])
+  t.equal(rows.length, 1)
+})
+
+t.test('POST /webhooks/:id/test posts once per Idempotency-Key', async t => {
+  const { id } = await add()
+  hook.answer(200)
+  const before = hook.posted.length
+  const tested = await askTwice(t, `/webhooks/${id}/test`)
+  shows(t, tested, { status: 200, body: { ok: true } })
+  t.equal(hook.posted.length, before + 1)
+})
+
+t.test('POST of a replay sends events again once per Idempotency-Key', async t => {
+  const { id } = await add(['email.sent'])
+  const [event] = await announce(['email.sent'])
+  await deliver(id)
+  const replays: [string, unknown, unknown][] = [
+    [`/webhooks/${id}/events/${event}/replay`, undefined, { id: event }],
+    [`/webhooks/${id}/replay`, { from: '2020-01-01', status: 'success' }, { replayed: 1 }],
+  ]
+  for (const [n, [path, body, shown]] of replays.entries()) {
+    shows(t, await askTwice(t, path, body, () => deliver(id)), { status: 200, body: shown })
+    shows(t, await rowsOf(id), [{ state: 'success', attempt: n + 2 }])
+  }
+})
