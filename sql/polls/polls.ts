@@ -19,6 +19,11 @@ const figures = sql.fragment`
 
 type PollFilters = Partial<Record<'campaign_id' | 'automation_id' | 'domain_id', string | undefined>>
 
+/** Is true for `polls p` that is no test and whose automation exists: a job removes the polls of a deleted one later. */
+const isShown = sql.fragment`(NOT p.is_test AND (p.automation_id IS NULL OR EXISTS (
+  SELECT FROM automations o WHERE o.account_id = p.account_id AND o.id = p.automation_id
+)))`
+
 /** Lists polls, except those of test emails. */
 export async function listPolls(
   db: Queryable,
@@ -27,7 +32,7 @@ export async function listPolls(
   position: Position,
 ): Promise<Page<ListedPoll>> {
   const conditions = [
-    sql.fragment`p.account_id = ${account_id} AND NOT p.is_test`,
+    sql.fragment`p.account_id = ${account_id} AND ${isShown}`,
     ...(campaign_id === undefined ? [] : [sql.fragment`p.campaign_id = ${campaign_id}`]),
     ...(automation_id === undefined ? [] : [sql.fragment`p.automation_id = ${automation_id}`]),
     ...(domain_id === undefined ? [] : [sql.fragment`p.domain_id = ${domain_id}`]),
@@ -80,7 +85,7 @@ export async function findPoll(db: Queryable, account_id: string, id: string): P
     FROM polls p ${figures}
     LEFT JOIN emails e ON e.account_id = p.account_id AND e.id = p.email_id
     LEFT JOIN campaigns g ON g.account_id = p.account_id AND g.id = p.campaign_id
-    WHERE p.account_id = ${account_id} AND NOT p.is_test AND p.id = (
+    WHERE p.account_id = ${account_id} AND ${isShown} AND p.id = (
       SELECT i.id FROM (
         SELECT id FROM polls WHERE account_id = ${account_id} AND id = ${id}
         UNION ALL SELECT id FROM polls WHERE account_id = ${account_id} AND email_id = ${id}

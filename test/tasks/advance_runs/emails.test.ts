@@ -302,6 +302,10 @@ t.test('the emails of a step share one poll until its question changes', async t
 
   t.equal((await api.request('POST', `/api/automations/${automation.id}/stop`)).status, 200)
   t.equal((await api.request('DELETE', `/api/automations/${automation.id}`)).status, 200)
+  t.strictSame(await list(), [], 'at once')
+  for (const id of [listed?.id, (await emails())[1].id]) {
+    shows(t, await api.request('GET', `/api/polls/${id}`), { status: 404, body: { message: 'Poll not found' } })
+  }
   await clear_runs({}, work)
   t.strictSame(await list(), [])
   t.equal((await fetch(api.url + good)).status, 404)
