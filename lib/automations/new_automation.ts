@@ -34,7 +34,8 @@ const connections = counted(0, MAX_CONNECTIONS, 'connections', z.array(NewConnec
 
 const STATUS =
   '`enabled`: contacts enter from now on. `disabled`: no contacts enter, and runs that have started continue.'
-const TRIGGER = 'Name of the event that makes contacts enter, in place of a step of type `trigger`.'
+const TRIGGER =
+  'Name of the event that makes contacts enter, in place of a step of type `trigger`; that step gets the key `trigger`.'
 const trigger = EventName.nullish().describe(TRIGGER)
 
 /** The body of POST /automations (contract 10.2). Checks its shape, and each step separately. */

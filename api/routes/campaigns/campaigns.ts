@@ -27,7 +27,7 @@ export const CAMPAIGN_SEND_ERRORS: ErrorName[] = [
 export const Warnings = z
   .array(z.string())
   .describe(
-    'Problems that recipients or their mail servers may object to, in words. They do not prevent the campaign from being sent.',
+    'Problems that recipients or their mail servers may object to, and links whose host depends on a value, in words. They do not prevent the campaign from being sent.',
   )
 
 const CreatedCampaign = Campaign.extend({ warnings: Warnings.optional() }).meta({ id: 'CreatedCampaign' })

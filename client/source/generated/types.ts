@@ -195,7 +195,7 @@ export type AutomationChange = {
   purpose?: "marketing" | "transactional" | null
   /** Name or id of another domain, while it is disabled. */
   domain?: string | null
-  /** Name of the event that makes contacts enter, in place of a step of type `trigger`. */
+  /** Name of the event that makes contacts enter, in place of a step of type `trigger`; that step gets the key `trigger`. */
   trigger?: string | null
   /** All steps. A step keeps its id if it keeps its key. */
   steps?: (TriggerStep | SendEmailStep | DelayStep | WaitForEventStep | ConditionStep | ContactUpdateStep | ContactDeleteStep | AddToSegmentStep | RemoveFromSegmentStep)[] | null
@@ -1188,7 +1188,7 @@ export type CreatedCampaign = {
   text: string | null
   /** Its poll; null: none. */
   poll: PollForm | null
-  /** Problems that recipients or their mail servers may object to, in words. They do not prevent the campaign from being sent. */
+  /** Problems that recipients or their mail servers may object to, and links whose host depends on a value, in words. They do not prevent the campaign from being sent. */
   warnings?: string[]
 }
 
@@ -2331,7 +2331,7 @@ export type NewAutomation = {
   purpose?: "marketing" | "transactional" | null
   /** Name or id of the domain whose contacts enter. Default: that of the API key, or the only one of the account. */
   domain?: string | null
-  /** Name of the event that makes contacts enter, in place of a step of type `trigger`. */
+  /** Name of the event that makes contacts enter, in place of a step of type `trigger`; that step gets the key `trigger`. */
   trigger?: string | null
   /** Up to 150 steps. */
   steps?: (TriggerStep | SendEmailStep | DelayStep | WaitForEventStep | ConditionStep | ContactUpdateStep | ContactDeleteStep | AddToSegmentStep | RemoveFromSegmentStep)[] | null
@@ -3287,7 +3287,7 @@ export type SentCampaign = {
   status: "queued" | "testing" | "scheduled" | (string & {})
   /** When it is sent; null: immediately. */
   scheduled_at: string | null
-  /** Problems that recipients or their mail servers may object to, in words. They do not prevent the campaign from being sent. */
+  /** Problems that recipients or their mail servers may object to, and links whose host depends on a value, in words. They do not prevent the campaign from being sent. */
   warnings: string[]
 }
 

@@ -115,6 +115,9 @@ t.test('POST /campaigns/:id/send warns of a missing address, unsubscribe link or
   t.match(left_out, /^The postal address is left out: with a link of its own to unsubscribe/)
   t.strictSame(others, [])
   t.strictSame(await warningsOf({ html: `1 Main&nbsp;Street,<br>\n<b>BERLIN</b> ${link}` }), [])
+  shows(t, await warningsOf({ html: '<a href="https://acme.com{{plan}}">Hi</a>', text: 'Hi' }), [
+    /^The host of the link `https:\/\/acme\.com\{\{plan\}\}` depends on a value/,
+  ])
 })
 
 t.test('POST /campaigns/:id/send warns of a segment without conditions', async t => {

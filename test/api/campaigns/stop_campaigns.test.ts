@@ -1,10 +1,10 @@
 import t from 'tap'
-import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRecipient, countFigures } from '#test/support/campaign_rows.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
 import { shows } from '#test/support/shows.ts'
 import { readWebhookEvents } from '#test/support/unsubscribing.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)

@@ -1,7 +1,12 @@
 import t from 'tap'
 import { listContentWarnings, refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
-import { listContentKeys, recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
+import {
+  listContentKeys,
+  nameBareKeys,
+  recipientLookup,
+  recipientValues,
+} from '#lib/contents/campaign/recipient_values.ts'
 import { compileContent, renderCompiled, type Source } from '#lib/contents/compile_content.ts'
 import { listTrackedLinks } from '#lib/contents/track_part.ts'
 
@@ -138,6 +143,38 @@ t.test('a link whose scheme comes from a placeholder is refused', async t => {
   }
   for (const href of ['https://{{host}}/', '/{{path}}', '#{{x}}', '{{unsubscribe_url}}', 'mailto:{{email}}', ''])
     refuse(href)
+})
+
+t.test('listContentWarnings warns of a link whose host comes from a placeholder', async t => {
+  const given = (href: string) => nameBareKeys({ html: `<p>${href}{{x|y}}<a href="${href}">x</a>Street 1`, text: null })
+  const warning = (link: string) =>
+    `The host of the link \`${link}\` depends on a value, which could lead to another site: write the host in full, with a \`/\` after it.`
+  const hosts = [
+    'https://a.b{{x}}',
+    'https://{{{x}}}.a.b/c',
+    'HTTP://a.b:{{x}}',
+    '//a.b{{x}}',
+    'https:{{x}}',
+    'https://a@{{x}}/',
+  ]
+  for (const href of hosts) t.strictSame(listContentWarnings(given(href), 'Street 1'), [warning(href)])
+  const others = [
+    'https://a.b/{{x}}',
+    'https://a.b?{{x}}',
+    'https://a.b#{{x}}',
+    '/{{x}}',
+    'mailto:{{x}}',
+    '{{unsubscribe_url}}',
+  ]
+  for (const href of others) t.strictSame(listContentWarnings(given(href), 'Street 1'), [])
+  const text = 'https://a.b/{{x}} a.b:{{x}} Street 1 '
+  t.strictSame(listContentWarnings({ html: null, text }, 'Street 1'), [])
+  t.strictSame(listContentWarnings({ html: null, text: `${text}(https://a.b{{x}}{{y}} https://{{z}}` }, 'Street 1'), [
+    warning('https://a.b{{x}}'),
+    warning('https://{{z}}'),
+  ])
+  const both = { html: '<a href="https://a.b{{x}}">Street 1', text: 'https://a.b{{x}}' }
+  t.strictSame(listContentWarnings(both, 'Street 1'), [warning('https://a.b{{x}}')])
 })
 
 t.test('listContentWarnings warns of html that Gmail clips and of a missing postal address', async t => {
