@@ -66,6 +66,12 @@ t.test('`trigger` makes the trigger step of an automation', async t => {
     steps: [{ key: 'trigger', type: 'trigger' }, { key: 'later' }, { key: 'hello' }],
     connections: [to('trigger', 'later'), to('later', 'hello')],
   })
+  const [made] = whole.steps
+  t.equal((await patch(whole.id, { trigger: 'due' })).status, 200)
+  const config = { event_name: 'owed' }
+  const { body: changed } = await patch(`${whole.id}/steps/trigger`, { config })
+  t.strictSame(changed, { object: 'automation_step', id: made?.id })
+  shows(t, (await get(whole.id)).steps[0], { id: made?.id, key: 'trigger', config })
   const connected = await get(
     await create({ trigger: 'paid', steps: [later, hello], connections: [to('later', 'hello')] }),
   )

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { testWebhook } from '#flows/webhooks/test_webhook.ts'
 import { Connections } from '#lib/net/fetch/connections.ts'
 import { fetchPolicy } from '#lib/net/fetch_safely.ts'
 import { startApi } from '#test/support/api.ts'
 import { ALLOWED, FORBIDDEN, startTcpServer } from '#test/support/http/fetching.ts'
 import { shows } from '#test/support/shows.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
