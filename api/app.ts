@@ -29,9 +29,9 @@ import type { Middleware, Services, State } from './context.ts'
 
 export type App = Koa<State, Services> & {
   readiness: Services['readiness']
-  /** Answers requests; pixels and links of tracked emails before Koa. */
+  /** Responds to requests. Pixels and links of tracked emails are served without Koa. */
   listener: RequestListener
-  /** Once no request is left: what is logged of them is written. */
+  /** Writes the logs that are left and releases the services. To be called once no request is in progress. */
   close(): Promise<void>
 }
 
@@ -100,7 +100,7 @@ function openServices(foundation: Foundation) {
 }
 
 function openListener({ config, log }: Foundation): Listener {
-  const onError = (error: Error) => log.warn({ err: error }, 'batches are not announced; their rows are read instead')
+  const onError = (error: Error) => log.warn({ err: error }, 'notifications of batches are not received; their rows are polled instead')
   return new Listener(config.DATABASE_URL as string, 'batches', onError)
 }
 

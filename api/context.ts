@@ -22,7 +22,7 @@ export type Services = Foundation &
     renderEmail: RenderEmail
     listSegmentContacts: ListSegmentContacts
     dns: Dns
-    /** To endpoints of webhooks. */
+    /** Connections to the endpoints of webhooks. */
     connections: Connections
     countSend: CountSend | null
     readiness: { isStopping: boolean }

@@ -57,7 +57,7 @@ export async function answerSecret<Answer extends object>(
 export const REPEATS_SECRET =
   'A request that is repeated with the same `Idempotency-Key` returns the same secret, which is stored encrypted for this.'
 
-/** As `answerRequested`, after work that is no part of the commit: a request that was answered before prepares nothing. */
+/** As `answerRequested`, with work before the transaction. A repeated request with the same key skips that work. */
 export async function answerPrepared<Answer extends object>(
   ctx: Context,
   route: string,

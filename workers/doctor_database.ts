@@ -9,11 +9,11 @@ import { createPool, type Pool } from '#sql/pool.ts'
 import { listDomainTransports } from '#sql/process/doctor.ts'
 import { joinDatabase, type LocalDatabase } from '#workers/embedded_postgres/local_database.ts'
 
-/** The database to check, or a finding that says why it cannot be checked. */
+/** The database that the doctor checks, or a finding that says why it cannot be checked. */
 export type Patient = {
   config: Config
   findings: Finding[]
-  /** See Site. */
+  /** As in `Site`. */
   transports: TransportKind[]
   checks(site: Site): Check[]
   close(): Promise<void>
@@ -81,7 +81,8 @@ async function ask(pool: Pool): Promise<{ pending: string[]; transports: Transpo
 function tellMigrations(pending: string[]): Finding {
   const { ok, problem } = about('migrations')
   if (pending.length === 0) return ok('The database is up to date.')
-  const finding = `The database lacks ${pending.length}, from ${pending[0]} on.`
+  const count = pending.length === 1 ? '1 migration' : `${pending.length} migrations`
+  const finding = `The database lacks ${count}, from ${pending[0]} on.`
   return problem(finding, 'npm run migrate   (npm start does it by itself)')
 }
 

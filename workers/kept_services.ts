@@ -9,8 +9,9 @@ import { AlreadyLoggedError } from '#lib/errors.ts'
 import type { Log } from '#lib/log.ts'
 import { probe } from '#sql/watchdog.ts'
 
-/** The settings that are sent to the process. STARTED is the message that it sends back once it runs. */
-export type Told = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
+/** The settings that are sent to the process of the services. */
+export type SentSettings = Pick<Config, 'DATABASE_URL' | 'SECRET_KEY'>
+/** The message that the process sends back once it runs. */
 export const STARTED = 'started'
 
 const FILE = join(import.meta.dirname, 'services.ts')
@@ -21,7 +22,7 @@ const PAUSE_MS = 200
  * job queue gives up if Postgres ends during a job.
  */
 export class KeptServices implements Running {
-  readonly #told: Told
+  readonly #settings: SentSettings
   readonly #log: Log
   readonly #restarts = new Restarts()
   readonly #leaving = new AbortController()
@@ -37,8 +38,8 @@ export class KeptServices implements Running {
     return services
   }
 
-  private constructor(told: Told, log: Log) {
-    this.#told = told
+  private constructor(settings: SentSettings, log: Log) {
+    this.#settings = settings
     this.#log = log
     this.#child = this.#fork()
     this.#keeping = Promise.resolve()
@@ -79,7 +80,7 @@ export class KeptServices implements Running {
   #fork(): ChildProcess {
     const child = fork(FILE)
     child.on('error', error => this.#log.error({ err: error }, 'the process of the services cannot be reached'))
-    child.send(this.#told)
+    child.send(this.#settings)
     return child
   }
 
@@ -87,7 +88,7 @@ export class KeptServices implements Running {
   async #untilServed(pause_ms: number): Promise<void> {
     const { signal } = this.#leaving
     await sleep(pause_ms, undefined, { signal })
-    while ((await probe(this.#told.DATABASE_URL as string)) !== 'serves') await sleep(PAUSE_MS, undefined, { signal })
+    while ((await probe(this.#settings.DATABASE_URL as string)) !== 'serves') await sleep(PAUSE_MS, undefined, { signal })
   }
 
   /** Ends the child if this process exits without `stop`. */

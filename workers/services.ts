@@ -13,7 +13,7 @@ import { hasMembers } from '#sql/members/members.ts'
 import { migrate } from '#sql/migrate.ts'
 import type { Watchdog } from '#sql/watchdog.ts'
 import { createSite } from '#web/site.ts'
-import { STARTED, type Told } from './kept_services.ts'
+import { type SentSettings, STARTED } from './kept_services.ts'
 import { startSmtp } from './smtp.ts'
 import { startWorker } from './worker.ts'
 
@@ -22,7 +22,7 @@ export async function startServices(config: Config): Promise<Running> {
   await migrate(config.DATABASE_URL as string)
   const foundation = await layFoundation(config, createLog(config.LOG_LEVEL))
   const { failed, stop } = await startOn(foundation)
-  return { failed, stop: () => stopUnlessAway(foundation.pool.watchdog, stop) }
+  return { failed, stop: () => stopUnlessDatabaseHangs(foundation.pool.watchdog, stop) }
 }
 
 async function startOn(foundation: Foundation): Promise<Running> {
@@ -37,7 +37,7 @@ async function startOn(foundation: Foundation): Promise<Running> {
     stops.push(server.stop)
     const smtp = await startSmtp(foundation)
     stops.push(smtp.stop)
-    // Last, when nothing can fail any more, since a key that is created but not printed would be lost.
+    // The last step, since nothing may fail after it: a key that is created but not printed would be lost.
     const key = await setUp(foundation.pool, foundation.secrets)
     console.log(welcome(foundation.config, key, smtp.port, await setupLink(foundation)))
     return { stop, failed: worker.failed as Promise<never> }
@@ -47,12 +47,12 @@ async function startOn(foundation: Foundation): Promise<Running> {
   }
 }
 
-/** If the database does not respond for this long, a stop does not wait for pending work. It then takes less than 10 s in all. */
-const AWAY_MS = 3_000
+/** If the database has not responded for this long, a stop does not wait for pending work, and takes less than 10 s. */
+const HUNG_MS = 3_000
 const PAUSE_MS = 200
 
 /** Waits until `stop` has finished pending work, however long it takes, unless the database has ended or hangs. */
-async function stopUnlessAway(watchdog: Watchdog, stop: () => Promise<void>): Promise<void> {
+async function stopUnlessDatabaseHangs(watchdog: Watchdog, stop: () => Promise<void>): Promise<void> {
   let isOver = false
   const stopping = stop().finally(() => {
     isOver = true
@@ -60,7 +60,7 @@ async function stopUnlessAway(watchdog: Watchdog, stop: () => Promise<void>): Pr
   stopping.catch(() => {}) // it may still reject after the race below has ended
   for (let served_at = performance.now(); !isOver; await Promise.race([stopping, sleep(PAUSE_MS)])) {
     if ((await watchdog.probe()) === 'serves') served_at = performance.now()
-    else if (!isOver && performance.now() > served_at + AWAY_MS) {
+    else if (!isOver && performance.now() > served_at + HUNG_MS) {
       throw new AbandonedError('The database does not respond: pending work is left as it is.')
     }
   }
@@ -112,8 +112,8 @@ function welcome(config: Config, key: string | null, smtp_port: number, setup_li
 /** Starts the services for a parent process, and ends with it, however it ends. */
 async function startForParent(): Promise<Running> {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
-  const [told] = (await once(process, 'message')) as [Told]
-  const running = await startServices({ ...readConfig(), ...told })
+  const [settings] = (await once(process, 'message')) as [SentSettings]
+  const running = await startServices({ ...readConfig(), ...settings })
   process.send?.(STARTED)
   process.channel?.unref()
   return running

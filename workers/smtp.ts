@@ -6,7 +6,7 @@ import { startInbound } from '#workers/smtp/inbound.ts'
 import { smtpLimits } from '#workers/smtp/listener.ts'
 import { startSubmission } from '#workers/smtp/submission.ts'
 
-/** Receives mail by SMTP, and also mail to send if a port for submission is configured. */
+/** Receives mail by SMTP. If a port for submission is configured, also accepts mail to send. */
 export async function startSmtp(
   foundation: Foundation,
   limits: Partial<SmtpLimits> = {},

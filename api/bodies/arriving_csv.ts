@@ -5,7 +5,7 @@ import { type HeaderError, requireFirstLine } from '#lib/files/csv/header.ts'
 import { EncodingProbe, HEAD_BYTES } from '#lib/files/csv/text_encoding.ts'
 import type { ArrivingBlob } from './arriving_blob.ts'
 
-/** Stores what is written to it. `arrived` is set once it has finished. A file without a header is refused by its first bytes. */
+/** Stores what is written to it. `arrived` is set once it has finished. A file without a header is refused once its first bytes have arrived. */
 export class ArrivingCsv extends Writable {
   arrived: ImportFile | undefined
   fault: unknown
@@ -19,7 +19,7 @@ export class ArrivingCsv extends Writable {
 
   override _write(chunk: Buffer, _: unknown, done: (error?: Error) => void): void {
     const store = async () => {
-      this.#look(chunk)
+      this.#checkHeader(chunk)
       await this.#blob.write(chunk)
     }
     store().then(() => done(), this.#failing(done))
@@ -37,8 +37,8 @@ export class ArrivingCsv extends Writable {
     this.#blob.stop().then(() => done(error))
   }
 
-  /** Looks at the header once, when as much of the file has arrived as it may take. */
-  #look(chunk: Buffer): void {
+  /** Checks the header once, as soon as as many bytes have arrived as a header may have. */
+  #checkHeader(chunk: Buffer): void {
     const isShort = this.#probe.head.length < HEAD_BYTES
     this.#probe.push(chunk)
     if (!isShort || this.#probe.head.length < HEAD_BYTES) return

@@ -42,8 +42,8 @@ export class ArrivingHtml {
     if (!is_last) return null
 
     const html = await this.#end()
-    // In place of html that cannot be stored, only the character at fault: the check of the whole body finds it and names
-    // the field.
+    // Html that cannot be stored is replaced by its invalid character alone: the check of the whole body then finds that
+    // and names the field.
     const fault = this.#hasNul ? '\u0000' : is_well_formed ? null : '\ud800'
     this.#hasNul = false
     return fault ?? html

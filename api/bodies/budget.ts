@@ -33,7 +33,7 @@ export async function holdBody({ req, state }: BodyOwner, bytes: number): Promis
   const end = new AbortController()
   const giveUp = (why: string) => end.abort(new NoRoomError(why))
   const timer = setTimeout(giveUp, PATIENCE_MS, 'too many bodies wait to be read')
-  const onClose = () => giveUp('the client went away while it waited')
+  const onClose = () => giveUp('the client disconnected while it waited')
   req.once('close', onClose)
   try {
     return await budget.acquire(state.caller.account_id, bytes, end.signal)
@@ -47,7 +47,7 @@ export async function holdBody({ req, state }: BodyOwner, bytes: number): Promis
 export type Held = { release: () => void }
 
 /**
- * Holds room for the JSON around the files: none up to SHORT bytes, then SMALL bytes, and `most` only beyond these. If it held
+ * Holds room for the JSON around the files: none up to SHORT bytes, then SMALL bytes, and `most` only beyond those. If it held
  * `most` from the start, a slow upload of one file with a little text would make other requests wait until it ends.
  */
 export function holdAsItGrows(owner: BodyOwner, most: number, held: Held): (length: number) => Promise<void> {

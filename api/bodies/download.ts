@@ -43,7 +43,7 @@ export async function beginReading(content: AsyncIterable<Buffer>, size: number)
         yield next.value
       }
     } finally {
-      await pieces.return?.() // the client may have gone away
+      await pieces.return?.() // the client may have disconnected
     }
     if (left !== 0) throw new Error(`a file of ${size} bytes has ${size - left}`)
   }

@@ -56,9 +56,9 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
     return file
   }
   const limits = { maxFileSize: max_bytes, maxTotalFileSize: max_bytes, maxFieldsSize: MAX_FIELDS, maxFields: 50 }
-  // Few processes ever need them.
+  // Loaded here, since few processes ever need them.
   const [{ koaBody }, { multipart }] = await Promise.all([import('koa-body'), import('formidable')])
-  const plugins = { enabledPlugins: [multipart, tellFilesByName] }
+  const plugins = { enabledPlugins: [multipart, recognizeFilesByName] }
   const formidable = { ...limits, ...plugins, minFileSize: 0, allowEmptyFiles: true, fileWriteStreamHandler: open }
   const read = koaBody({ multipart: true, formidable: formidable as object })
   try {
@@ -67,7 +67,7 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
     throwFault(files)
     throw formError(ctx, error)
   }
-  throwFault(files) // which formidable hides once it has read the last line of the form
+  throwFault(files) // formidable hides a fault once it has read the last line of the form
   const [file, another] = files
   if (!file) throw new ApiError('missing_required_field', 'Missing `file` field.')
   if (another) throw new ApiError('validation_error', 'The form must have only one file.')
@@ -83,7 +83,7 @@ type Form = { onPart(part: Part): unknown; _handlePart(part: Part): unknown }
  * A plugin of formidable, which takes parts with a Content-Type for files and all others for fields. The type is optional for both
  * (RFC 7578 section 4.4): a file is a part that has a file name, or the name of the file's field.
  */
-function tellFilesByName(form: Form): void {
+function recognizeFilesByName(form: Form): void {
   form.onPart = part => {
     const { 'content-disposition': disposition = '' } = (part as unknown as { headers: Record<string, string> }).headers
     const isFile = part.name === 'file' || /;\s*filename\*?=/i.test(disposition)

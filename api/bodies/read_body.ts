@@ -17,7 +17,7 @@ const MAX_CONTACTS_BYTES = 20 * 1024 * 1024
 /** Limit for all other bodies. */
 const MAX_OTHER_BYTES = 1024 * 1024
 
-/** An email has at most 2,000 keys and values, and a batch 100 emails. Parsing 20,000 takes 20 ms. */
+/** Limits of JSON: an email has at most 2,000 keys and values, and a batch 100 emails. Parsing 20,000 takes 20 ms. */
 const LIMITS = { depth: MAX_DEPTH, values: 20_000, total: 400_000 }
 
 /** Ten thousand contacts with a hundred properties. */

@@ -62,7 +62,7 @@ async function readSmall(ctx: Context): Promise<unknown> {
 async function readLarge(ctx: Context, length: number, held: Held): Promise<unknown> {
   if (Number.isFinite(length) && length > MAX_UPLOAD_BYTES) throw tooLarge(MAX_UPLOAD_BYTES)
   const gone = new AbortController()
-  ctx.req.once('close', () => gone.abort(notWhole(new Error('the client went away while it waited'))))
+  ctx.req.once('close', () => gone.abort(notWhole(new Error('the client disconnected while it waited'))))
   const release = await FILES_BUDGET.acquire(ctx.state.caller.account_id, ONE_UPLOAD, gone.signal)
   try {
     return await extractBody(ctx, Math.min(length, MAX_BODY_BYTES + MAX_KEPT), held)

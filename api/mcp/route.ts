@@ -34,7 +34,7 @@ async function handle(ctx: Context): Promise<void> {
   const { data: message } = Message.safeParse(ctx.state.body)
   ctx.status = 200
   if (!message) {
-    ctx.body = failure(null, new ProtocolError(INVALID_REQUEST, 'The body must be one message of JSON-RPC 2.0.'))
+    ctx.body = failure(null, new ProtocolError(INVALID_REQUEST, 'The body must be one JSON-RPC 2.0 message.'))
     return
   }
   // Responses and notifications get no response.

@@ -12,7 +12,7 @@ export const answerErrors: Middleware = async (ctx, next) => {
     await next()
   } catch (error) {
     const answer = error instanceof ApiError ? error : unexpected(error, ctx)
-    // Contacts are busy because of other requests: this is no fault that an operator has to see.
+    // Busy contacts are not logged: other requests cause that, and an operator need not do anything about it.
     if (answer.statusCode >= 500 && answer.name !== 'contacts_busy') {
       ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
     }

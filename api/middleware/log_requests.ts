@@ -36,13 +36,13 @@ export type RequestLog = {
 
 /**
  * Stores requests in batches, in the background: no request waits for it or fails because of it, and the bodies are
- * encoded only after the response has been written. Returns null if the log of requests is off.
+ * encoded only after the response has been written. Returns null if the request log is turned off.
  */
 export function createRequestLog({ config, log, pool }: Foundation): RequestLog | null {
   if (config.LOG_RETENTION_DAYS === 0) return null
   const rows = createRows(pool, log)
   const answered: Exchange[] = []
-  const takeAnswered = () => {
+  const addRows = () => {
     for (const exchange of answered.splice(0)) {
       try {
         rows.add(toRow(exchange))
@@ -55,10 +55,10 @@ export function createRequestLog({ config, log, pool }: Foundation): RequestLog 
   return {
     add(exchange) {
       // Koa writes the response before the next turn of the event loop.
-      if (answered.push(exchange) === 1) setImmediate(takeAnswered)
+      if (answered.push(exchange) === 1) setImmediate(addRows)
     },
     async stop() {
-      takeAnswered()
+      addRows()
       await rows.stop()
     },
   }
@@ -67,7 +67,7 @@ export function createRequestLog({ config, log, pool }: Foundation): RequestLog 
 /** Writes one batch at a time. A row that Postgres refuses is left out. */
 function createRows(pool: Pool, log: Log): WriteBehind<NewLog> {
   const onDropped = (count: number, err?: unknown) =>
-    log.error({ count, err }, 'requests are missing in the log of requests')
+    log.error({ count, err }, 'requests are missing from the request log')
   const insert = async (rows: NewLog[]): Promise<null[]> => {
     await insertLogs(pool, rows)
     return rows.map(() => null)
@@ -76,7 +76,7 @@ function createRows(pool: Pool, log: Log): WriteBehind<NewLog> {
     const refused = (await splitOnRefusal<NewLog, null>(rows, insert)).filter(result => result !== null)
     if (refused.length > 0) onDropped(refused.length, refused[0])
   }
-  const onFailure = (error: unknown) => log.warn({ err: error }, 'the log of requests cannot be written for now')
+  const onFailure = (error: unknown) => log.warn({ err: error }, 'the request log cannot be written for now')
   return writeBehind(write, {
     ...{ interval_ms: INTERVAL_MS, max_items: MAX_ITEMS, max_weight: MAX_WEIGHT, max_waiting: MAX_WAITING },
     ...{ weigh, onFailure, onDropped },

@@ -14,7 +14,7 @@ function cookieName(ctx: Context): string {
   return isSecure(ctx) ? '__Host-mailbrook' : 'mailbrook'
 }
 
-/** Looks at BASE_URL and not at the request: behind a proxy that ends TLS, each request arrives over http. */
+/** Checks BASE_URL, not the request: behind a proxy that terminates TLS, each request arrives over http. */
 function isSecure(ctx: Context): boolean {
   return ctx.config.BASE_URL.startsWith('https:')
 }

@@ -9,5 +9,5 @@ export async function auditChange(ctx: Context, action: string, path: string): P
   await writeAudit(ctx.pool, {
     ...{ account_id, actor: role ? 'member' : 'api_key', actor_id: id, actor_name: name, action, target },
     client_address: clientAddress(ctx) || null,
-  }).catch(err => ctx.log.error({ err, action }, 'a change is missing in the audit log')) // the change itself is already committed
+  }).catch(err => ctx.log.error({ err, action }, 'a change is missing from the audit log')) // the change itself is already committed
 }

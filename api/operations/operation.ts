@@ -18,7 +18,7 @@ export type Access = 'full' | 'sending' | 'dashboard'
 /** An error that an operation can respond with. */
 export type PossibleError = { name: ErrorName; status: number }
 
-/** The name, key or alias in a request is that of another record. */
+/** The error if the name, key or alias in a request is already used by another record. */
 export const TAKEN = { name: 'validation_error', status: 409 } as const satisfies PossibleError
 
 /** A request header that an operation reads, besides those of every request. */
@@ -45,7 +45,7 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
   headers?: Header[]
   body?: Body<Given>
   answers: Answers<Answer>
-  /** Sent in place of the JSON, if the query asks for it. */
+  /** A file that the query can request in place of the JSON. */
   file?: Bytes
   /** Further errors besides those of api/openapi/errors.ts; with a status, if it is not the usual one of the name. */
   errors?: readonly (ErrorName | PossibleError)[]
@@ -53,7 +53,7 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
 
 /**
  * The part of a request that a handler gets. `query()` and `body()` throw 422 if the request does not fit the schema. A handler
- * first finds the records that the path names, and then calls them (contract 1, order of checks).
+ * first finds the records that the path names, and calls these two only after that (contract 1, order of checks).
  */
 export type Given<Params extends Record<string, Param>, Query, Body> = {
   account_id: string

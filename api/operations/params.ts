@@ -1,6 +1,6 @@
 import { numericId, uuid } from './ids.ts'
 
-/** A parameter of a path. If `read` returns null, the response is 404 and names `resource`. */
+/** A parameter of a path. If `read` returns null, the response is a 404 that names `resource`. */
 export type Param<Value = unknown> = {
   resource: string
   read: (text: string) => Value | null

@@ -8,7 +8,7 @@ import { type IdShape, uuid } from './ids.ts'
 
 const MAX_LIMIT = 100
 const DEFAULT_LIMIT = 20
-const CEILING = 1_000
+const MAX_UNPAGED = 1_000
 
 /** Checks a query string. Ignores parameters that the schema does not have. @throws {ApiError} `validation_error` */
 export function readQuery<Query>(schema: z.ZodType<Query>, query: ParsedUrlQuery): Query {
@@ -28,10 +28,10 @@ export function pagedQuery<Filters extends Shape>(filters: Filters, shape: IdSha
 
 /** Query of a list that without `limit` returns all items, up to 1,000 (contract 1.1, class O). */
 export function wholeQuery<Filters extends Shape>(filters: Filters, shape: IdShape = uuid) {
-  return listQuery(filters, CEILING, shape)
+  return listQuery(filters, MAX_UNPAGED, shape)
 }
 
-function listQuery<Filters extends Shape>(filters: Filters, unlimited: number, shape: IdShape) {
+function listQuery<Filters extends Shape>(filters: Filters, default_limit: number, shape: IdShape) {
   const limit = z
     .string()
     .transform((text, context) => {
@@ -40,7 +40,7 @@ function listQuery<Filters extends Shape>(filters: Filters, unlimited: number, s
       return refuse(context, 'validation_error', `must be an integer from 1 to ${MAX_LIMIT}`)
     })
     .optional()
-    .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: LIMIT[unlimited] })
+    .meta({ type: 'integer', minimum: 1, maximum: MAX_LIMIT, description: LIMIT[default_limit] })
   const page = {
     limit,
     after: cursor(shape).meta({ description: 'Id of an item. The page begins after it.' }),
@@ -51,7 +51,7 @@ function listQuery<Filters extends Shape>(filters: Filters, unlimited: number, s
     if (after && before) {
       return refuseWhole(context, 'validation_error', '`after` and `before` cannot be combined.')
     }
-    const position: Position = { limit: limit ?? unlimited, after, before }
+    const position: Position = { limit: limit ?? default_limit, after, before }
     return { position, filters: rest as z.output<z.ZodObject<Filters>> }
   })
 }
@@ -60,7 +60,7 @@ type Given = { limit?: number; after?: string; before?: string }
 
 const LIMIT: Record<number, string> = {
   [DEFAULT_LIMIT]: `Number of items per page. Default: ${DEFAULT_LIMIT}.`,
-  [CEILING]: `Number of items per page. Default: all, up to ${CEILING.toLocaleString('en')}.`,
+  [MAX_UNPAGED]: `Number of items per page. Default: all, up to ${MAX_UNPAGED.toLocaleString('en')}.`,
 }
 
 /** `true` or `false`. */

@@ -21,7 +21,7 @@ export function fill(text: string, values: Record<string, string>): string {
   return escapeHtml(text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole))
 }
 
-/** 44 px: WCAG 2.2, criterion 2.5.5. Sizes in rem grow with the reader's own text size. */
+/** Buttons are at least 44 px high: WCAG 2.2, criterion 2.5.5. Sizes in rem grow with the text size of the reader. */
 function styleOf(color: string): string {
   return `*{box-sizing:border-box}
 body{margin:0;padding:1.5rem 1rem;background:#f4f4f5;color:#1c1c1f;font:1rem/1.5 system-ui,sans-serif}

@@ -11,9 +11,9 @@ import { Visits } from './tracking_visits.ts'
 import { unsubscribePages } from './unsubscribe.ts'
 
 type PublicPages = {
-  /** Pixels and redirects: asked most of all, and in need of nothing that is done for other requests. */
+  /** Pixels and redirects. They are requested most often, and need nothing that is done for other requests. */
   tracking: TrackingPages
-  /** In their order. */
+  /** The other pages, in the order in which they must be used. */
   pages: Middleware[]
   /** Writes the hits that are not recorded yet. */
   close(): Promise<void>

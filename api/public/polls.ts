@@ -38,7 +38,7 @@ async function show(ctx: Context, recipient: TrackedRecipient, linked: string): 
   else showBadLink(ctx)
 }
 
-/** Stores an answer. A POST without the field of the form, such as programs send, shows the page again. */
+/** Stores an answer. A POST without the answer, such as one from a program, shows the page again. */
 async function answer(ctx: Context, recipient: TrackedRecipient, linked: string): Promise<void> {
   const [chosen, ...others] = textsOf(await readForm(ctx.req), 'answer')
   const asked = await findAskedPoll(ctx.pool, recipient)

@@ -16,7 +16,7 @@ const MAX_USER_AGENT = 500
 /** Headers that browsers send when they prefetch. */
 const PURPOSES = ['purpose', 'sec-purpose', 'x-moz', 'x-purpose']
 
-/** A request that got its response. The recipient's token of a click is not parsed yet. */
+/** A request that got its response. The token of a click, which identifies the recipient, is not parsed yet. */
 type Visit = { request: IncomingMessage; ip: string | null; created_at: Date; seen: Opened | Clicked }
 type Opened = { type: 'open'; recipient: TrackedRecipient }
 type Clicked = { type: 'click'; link: TrackedLink; token: string; keys: TokenKeys }

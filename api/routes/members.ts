@@ -83,7 +83,7 @@ export const members = [
     access: 'dashboard',
     summary: 'List the changes in the audit log, newest first',
     description:
-      'Lists changes by members, API keys and operators. It does not contain sent emails, events and single contacts.',
+      'Lists changes by members, API keys and operators. Sent emails, events and changes of single contacts are not listed.',
     query: pagedQuery({}),
     answers: { 200: listOf(AuditEntry) },
   }).handle(async (ctx, { account_id, query }) => listAuditEntries(ctx.pool, account_id, query().position)),

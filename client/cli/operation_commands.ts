@@ -25,7 +25,7 @@ const OUTPUT: Option = {
 }
 
 /** Operations that reach many people or cannot be undone: their commands ask for confirmation. */
-const ASKED = /^(?:DELETE |POST \/campaigns\/\{id\}\/send$|POST \/suppressions\/batch\/remove$)/
+const NEEDS_CONFIRMATION = /^(?:DELETE |POST \/campaigns\/\{id\}\/send$|POST \/suppressions\/batch\/remove$)/
 
 /** Makes the command of an operation. Its options are the parameters and the members of the request. */
 export function commandOf(operation: Operation): Command {
@@ -54,7 +54,7 @@ type Method = (...args: unknown[]) => Promise<unknown>
 async function runOperation(operation: Operation, call: Call): Promise<void> {
   const { route, kind, query, body, words } = operation
   const { operands, values, output, signal } = call
-  if (ASKED.test(route)) await confirm(call, `${words.join(' ')} ${operands.join(' ')}`.trim())
+  if (NEEDS_CONFIRMATION.test(route)) await confirm(call, `${words.join(' ')} ${operands.join(' ')}`.trim())
   const { idempotency_key: idempotencyKey } = values
   const args = [
     ...operands,

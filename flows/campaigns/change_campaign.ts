@@ -17,7 +17,7 @@ import { hideCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { readAudience, requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
 import { checkTiming, NO_TIMING } from './timing/check_timing.ts'
-import { requireSame } from './timing/later_runs.ts'
+import { requireUnchanged } from './timing/later_runs.ts'
 
 /** The account that creates a campaign, and the id of its API key. */
 export type Author = { account_id: string; source_id: string | null }
@@ -63,7 +63,7 @@ export async function changeCampaign(pool: Pool, campaign: CampaignId, change: C
     const domain_id = await requireSenderDomain(tx, account_id, { domain })
     const read = await readAudience(tx, account_id, change)
     const merged = merge({ ...before, domain_id }, read)
-    await requireSame(tx, campaign, before, merged)
+    await requireUnchanged(tx, campaign, before, merged)
     await updateCampaign(tx, campaign, await checked(tx, account_id, merged, read))
   })
 }

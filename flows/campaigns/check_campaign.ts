@@ -71,8 +71,8 @@ function requireGroup({ audience_id, segment_id }: Campaign): void {
 }
 
 /**
- * Checks that a domain may send. `is_due`: ignores faults that do not concern the mail itself, since they pass and mail
- * waits until then.
+ * Checks that a domain may send. `is_due`: ignores temporary faults, such as a pause: mail waits until they
+ * are over.
  *
  * @throws {ApiError} 422; another code if sending is paused or not configured
  */

@@ -62,7 +62,7 @@ export async function freezeVariants(
   }
 }
 
-/** Leaves out the parts that a variant has from its campaign. */
+/** Returns the parts of a variant that replace those of its campaign. */
 function ownParts<Parts extends object>(variant: Parts): { [Name in keyof Parts]: NonNullable<Parts[Name]> } {
   return Object.fromEntries(Object.entries(variant).filter(([, value]) => value !== null)) as never
 }

@@ -5,7 +5,7 @@ import { countRecipients } from '#sql/campaigns/count_recipients.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /**
- * Rejects a campaign with more recipients than the quotas leave room for; without quotas, recipients are not counted.
+ * Rejects a campaign with more recipients than the quotas leave room for. Does not count recipients if there are no quotas.
  * Nothing is reserved: if other mail uses the room meanwhile, the rest of the campaign waits.
  *
  * @throws {ApiError} `daily_quota_exceeded` or `monthly_quota_exceeded`

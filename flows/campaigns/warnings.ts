@@ -5,10 +5,10 @@ import type { Addressed } from '#sql/campaigns/addressed.ts'
 import type { FrozenCampaign } from './freeze_variants.ts'
 
 const NO_POLL =
-  'The content has `{{poll}}`, and the campaign has no `poll`: nothing is put in, unless contacts have such a property.'
+  'The content has `{{poll}}`, and the campaign has no `poll`: nothing is inserted, unless contacts have a property `poll`.'
 
 const EVERYBODY =
-  'The segment has no conditions, and so all contacts of the domain. To mail only those that were added by hand, set `filter.status` ' +
+  'The segment has no conditions, so it contains all contacts of the domain. To mail only those that were added by hand, set `filter.status` ' +
   'of the segment to `members_only`.'
 
 /** Lists points that recipients or their mail servers may object to. */

@@ -6,7 +6,7 @@ const WINDOW_MS = 1_000
 
 /**
  * Limits the campaign deliveries that a process holds to about two seconds of sending, so that they do not delay other
- * mail and most of them still react to a pause or a cancel.
+ * mail, and a pause or a cancel still stops most of them.
  */
 export class CampaignPace {
   readonly #now: () => number

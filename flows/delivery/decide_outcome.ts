@@ -77,11 +77,11 @@ export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, conf
 export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): DeliveryResult {
   switch (outcome.outcome) {
     case 'deferred':
-      return { ...known(outcome), delay: patientDelay(delivery.attempt, outcome.retry_after) }
+      return { ...storedFields(outcome), delay: patientDelay(delivery.attempt, outcome.retry_after) }
     case 'bounced':
-      return { ...known(outcome), suppression_id: newId() }
+      return { ...storedFields(outcome), suppression_id: newId() }
     case 'failed':
-      return known(outcome)
+      return storedFields(outcome)
     case 'in_doubt':
       return { ...outcome, delay: RESEND_AFTER_SECONDS, hold: isHeld(delivery, config) }
     default:
@@ -103,7 +103,7 @@ export function isHeld({ is_campaign }: { is_campaign: boolean }, { IN_DOUBT, IN
 }
 
 /** Returns the stored fields of a refusal. */
-function known({ is_unanswered: _, retry_after: __, ...refused }: Refused): DeliveryResult {
+function storedFields({ is_unanswered: _, retry_after: __, ...refused }: Refused): DeliveryResult {
   return refused
 }
 

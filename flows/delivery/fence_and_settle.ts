@@ -15,7 +15,7 @@ import { splitOnRefusal } from '#sql/retry.ts'
 
 type Fence = 'allowed' | 'lost' | FenceRefusal
 
-/** Writes fences and results of the deliveries that a worker holds: many per commit, each caller resolved after its own. */
+/** Writes fences and results of the deliveries that a worker holds, many per commit. Each call resolves after its commit. */
 export class DeliveryStore {
   readonly #pool: Pool
   readonly #lease_seconds: number
@@ -71,7 +71,7 @@ export class DeliveryStore {
     try {
       return await this.#writeResult({ ...result, account_id, id, attempt, lease_owner, email_id })
     } finally {
-      // The place is kept if the fence fails: it may have been written all the same.
+      // A place is released only here and not when a fence fails: the fence may have been written nevertheless.
       this.setAside(token)
     }
   }
@@ -88,8 +88,8 @@ export class DeliveryStore {
   }
 
   async #fenceWatched(tokens: Token[]): Promise<Fence[]> {
-    const looked = await fenceWatched(this.#pool, tokens, this.#lease_seconds)
-    const found = new Map(looked.map(row => [row.id, row]))
+    const rows = await fenceWatched(this.#pool, tokens, this.#lease_seconds)
+    const found = new Map(rows.map(row => [row.id, row]))
     return tokens.map(({ id, lease_owner }) => {
       const row = found.get(id)
       if (row?.lease_owner !== lease_owner) return 'lost'

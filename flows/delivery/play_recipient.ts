@@ -26,8 +26,8 @@ type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; pr
 export type PlayRecipient = (delivery: ClaimedDelivery) => Promise<void>
 
 /**
- * Simulates a person at the simulator's mailboxes `opened` and `clicked` after an email is delivered: takes the pixel
- * and the first tracked link out of its message and records their hits. Does nothing for other recipients or for mail
+ * Simulates a person at the simulator's mailboxes `opened` and `clicked` after an email is delivered: finds the pixel
+ * and the first tracked link in its message and records hits on them. Does nothing for other recipients or for mail
  * without tracking.
  */
 export function createPlayRecipient({ pool, log, config, secrets, prepareMessage }: Dependencies): PlayRecipient {

@@ -22,7 +22,7 @@ export function createTransport(options: Options): Transport {
   const usual = defaultTransport(options.config)
   const made = new Map<TransportKind, Transport>()
   let worker_count = 1
-  const of = (kind: TransportKind): Transport => {
+  const open = (kind: TransportKind): Transport => {
     const transport = made.get(kind) ?? makers[kind](options)
     made.set(kind, transport)
     transport.shareWith?.(worker_count)
@@ -30,29 +30,29 @@ export function createTransport(options: Options): Transport {
   }
   return {
     get concurrency() {
-      return of(usual).concurrency
+      return open(usual).concurrency
     },
     // A silent relay must not hold up direct mail, nor direct mail the relay.
     pool(transport) {
       const name = transport ?? usual
-      return { name, slots: of(name).concurrency }
+      return { name, slots: open(name).concurrency }
     },
     // Limits of a receiver's servers apply only to mail that goes there: each transport has lanes of its own.
     async route(destination, transport) {
       const kind = transport ?? usual
       const own = { lane: destination, isShared: false, wait: null }
-      const route = (await of(kind).route?.(destination)) ?? own
+      const route = (await open(kind).route?.(destination)) ?? own
       return { ...route, lane: `${kind} ${route.lane}` }
     },
     share(name) {
       const [kind, lane = ''] = name.split(' ')
-      return of(kind as TransportKind).share?.(lane) ?? null
+      return open(kind as TransportKind).share?.(lane) ?? null
     },
     shareWith(workers) {
       worker_count = workers
       for (const transport of made.values()) transport.shareWith?.(workers)
     },
-    deliver: outgoing => of(outgoing.transport ?? usual).deliver(outgoing),
+    deliver: outgoing => open(outgoing.transport ?? usual).deliver(outgoing),
     close() {
       for (const transport of made.values()) transport.close()
     },
@@ -99,7 +99,7 @@ function createMissing({ config, pool, log }: Options, reason: string): Transpor
   return {
     concurrency: config.SEND_CONNECTIONS,
     async deliver(outgoing) {
-      log.error({ delivery_id: outgoing.delivery_id, reason }, 'a domain asks for a transport that there is not')
+      log.error({ delivery_id: outgoing.delivery_id, reason }, 'the transport of a domain is not configured')
       await markTransportFault(pool, outgoing.account_id, outgoing.delivery_id)
       return { outcome: 'deferred', class: 'infrastructure', reason }
     },

@@ -42,7 +42,7 @@ async function checkSecretKey(pool: Pool, { SECRET_KEY: secret_key }: Config): P
     return [
       SECRET_KEY.problem(
         error.message,
-        'SECRET_KEY=the one of then; if it is lost: new API keys, and DKIM keys by domains added anew',
+        'Set SECRET_KEY to the one used at that time. If it is lost, create new API keys, and delete and add every domain again.',
       ),
     ]
   }

@@ -40,7 +40,7 @@ export async function checkDomains(pool: Pool, site: Site): Promise<Finding[]> {
 async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAsking: boolean): Promise<Finding[]> {
   const { account_id, id, name, status } = row
   const tell = about(`domain ${name} of ${row.account}`)
-  if (row.is_trusted && isNobodys(name))
+  if (row.is_trusted && isNotPublic(name))
     return [tell.ok('The operator added it as verified; its name cannot be in DNS.')]
   const zone = await findZoneRecords(pool, account_id, id, site.config.SERVER_DOMAIN)
   if (!zone) return [] // deleted meanwhile
@@ -55,20 +55,20 @@ async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAskin
   const state = `It is ${row.is_trusted ? 'added as verified' : status}`
   if (missing.length === 0) return [tell.ok(`${state}, and all ${records.length} records are in DNS.`)]
   return missing.map(({ record, ...found }) => {
-    const said = found.problem ?? `Its record is ${found.status}.`
-    const finding = `${state}; ${record.record} record ${record.type} ${record.name}: ${said}`
-    return levelled(record, found.status)(finding, recordLine(record))
+    const problem = found.problem ?? `Its record is ${found.status}.`
+    const finding = `${state}; ${record.record} record ${record.type} ${record.name}: ${problem}`
+    return findingFor(record, found.status)(finding, recordLine(record))
   })
 
-  /** Missing records are a problem only if the domain is in use, not before it has been set up. */
-  function levelled({ purpose }: DomainRecord, found: string) {
+  /** Returns how to report a record. A missing one is a problem only if the domain is in use, not while it is set up. */
+  function findingFor({ purpose }: DomainRecord, found: string) {
     if (found === 'temporary_failure') return tell.unknown
     const isInUse = !row.is_trusted && domain.verified_at !== null
     return isInUse && purpose !== 'advice' ? tell.problem : tell.warning
   }
 }
 
-/** A name that no zone of the world can have, such as that of the sandbox. */
-function isNobodys(name: string): boolean {
+/** Returns true for a name that cannot exist in public DNS, such as that of the sandbox. */
+function isNotPublic(name: string): boolean {
   return /\.(?:internal|local)$/.test(name) || isReservedDomain(name)
 }

@@ -73,11 +73,11 @@ function checkReports(count: number): Finding {
 }
 
 function tellFailed({ task, count, last_error }: FailedJobs): Finding {
-  const again =
+  const retryStatement =
     'SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at := now(), attempts := 0) FROM graphile_worker.jobs\n' +
     `  WHERE task_identifier = '${task}' AND attempts >= max_attempts;`
   const [line = ''] = (last_error ?? '').split('\n')
-  return JOBS.warning(`${count} of ${task} have failed for good: ${line.slice(0, 200)}`, again)
+  return JOBS.warning(`${count} of ${task} have failed for good: ${line.slice(0, 200)}`, retryStatement)
 }
 
 function checkPlatform({ paused_at, pause_reason, is_transport_unusable, transport_fault }: Platform): Finding[] {
@@ -85,7 +85,7 @@ function checkPlatform({ paused_at, pause_reason, is_transport_unusable, transpo
   if (paused_at) {
     const reason = pause_reason ? `: ${pause_reason}` : ''
     findings.push(
-      SENDING.warning(`It is paused since ${paused_at.toISOString()}${reason}.`, 'npm run admin -- sending resume'),
+      SENDING.warning(`It has been paused since ${paused_at.toISOString()}${reason}.`, 'npm run admin -- sending resume'),
     )
   }
   if (is_transport_unusable) {
@@ -98,7 +98,7 @@ function checkPlatform({ paused_at, pause_reason, is_transport_unusable, transpo
 
 function tellPaused({ account, domain, paused_at, paused_by, pause_reason }: PausedParty): Finding {
   const party = domain ? `domain ${domain} of ${account}` : `account ${account}`
-  const finding = `The ${party} is paused since ${paused_at.toISOString()} by ${paused_by}${pause_reason ? `: ${pause_reason}` : ''}.`
+  const finding = `The ${party} has been paused since ${paused_at.toISOString()} by ${paused_by}${pause_reason ? `: ${pause_reason}` : ''}.`
   const resume = domain ? `domain resume ${domain} --account '${account}'` : `account resume '${account}'`
   return SENDING.warning(finding, `npm run admin -- ${resume}`)
 }

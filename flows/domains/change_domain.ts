@@ -79,7 +79,7 @@ async function settleRecords(tx: Tx, account_id: string, change: Change): Promis
   await deleteStaleChecks(tx, { account_id, domain_id: id }, wanted)
   if (before.is_trusted || status === 'not_started' || status === 'failed') return // no verification was requested
 
-  if (isSendable(status) && isToSendAnew(change)) await setDomainPending(tx, account_id, id)
+  if (isSendable(status) && isSendingEnabledAgain(change)) await setDomainPending(tx, account_id, id)
   else if (status === 'verified' && added.some(({ purpose }) => purpose === 'feature')) {
     await setDomainStatus(tx, account_id, id, 'partially_verified')
   }
@@ -87,7 +87,7 @@ async function settleRecords(tx: Tx, account_id: string, change: Change): Promis
 }
 
 /** Returns true if sending is enabled again: while the domain only received, its keys may never have been published. */
-function isToSendAnew({ before, after }: Change): boolean {
+function isSendingEnabledAgain({ before, after }: Change): boolean {
   return before.capabilities.sending === 'disabled' && after.capabilities.sending === 'enabled'
 }
 

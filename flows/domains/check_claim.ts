@@ -32,8 +32,8 @@ export async function checkClaim(deps: Dependencies, account_id: string, claim_i
   const { pool, dns } = deps
   const claim = await findOpenClaim(pool, account_id, claim_id)
   if (!claim) return // deleted, or settled meanwhile
-  const isOver = claim.status === 'pending' && claim.is_expired
-  const answer: Answer<string> = isOver ? { outcome: 'none', exists: false } : await dns.txt(claim.name)
+  const isExpired = claim.status === 'pending' && claim.is_expired
+  const answer: Answer<string> = isExpired ? { outcome: 'none', exists: false } : await dns.txt(claim.name)
   if (answer.outcome === 'failed') return // DNS did not respond; it is due again soon
   const isProven = answer.outcome === 'found' && answer.records.some(text => text.trim() === CLAIM_PREFIX + claim.token)
   await (isProven ? settleProven(deps, claim) : pool.transaction(tx => settleUnproven(tx, claim)))
@@ -50,9 +50,9 @@ async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void>
   const { pool, log, server_domain } = deps
   const { account_id, domain_id, name } = claim
   const owner = await findNameOwner(pool, name)
-  const stands = owner !== null && !claim.is_overdue && (await isPublished(deps, owner))
+  const isOwnerPublished = owner !== null && !claim.is_overdue && (await isPublished(deps, owner))
   // Keys take a moment to generate, so not inside a transaction, and not on each check while the claim is blocked.
-  const isBlocked = (await whyBlocked(pool, claim, owner, stands)) !== null
+  const isBlocked = (await whyBlocked(pool, claim, owner, isOwnerPublished)) !== null
   const keys = isBlocked ? null : await makeKeys(deps, claim, owner)
 
   const outcome = await pool.transaction(async tx => {
@@ -62,7 +62,7 @@ async function settleProven(deps: Dependencies, claim: OpenClaim): Promise<void>
     const owner = await lockNameOwner(tx, name)
     if (owner?.account_id === account_id) return closeClaim(tx, locked, 'completed').then(() => 'completed')
     if (owner?.is_trusted) return closeClaim(tx, locked, 'failed', VOUCHED).then(() => 'failed')
-    const reason = await whyBlocked(tx, locked, owner, stands)
+    const reason = await whyBlocked(tx, locked, owner, isOwnerPublished)
     // If the owner has changed meanwhile, the keys are for the wrong one: the next check generates them.
     if (!reason && keys && keys.of === owner?.id) {
       await completeClaim(tx, locked, owner, keys, server_domain)
@@ -98,13 +98,13 @@ async function whyBlocked(
   db: Queryable,
   claim: OpenClaim,
   owner: NameOwner | null,
-  stands: boolean,
+  isOwnerPublished: boolean,
 ): Promise<BlockedReason | null> {
   if (!owner || claim.is_overdue) return null
   const { has_scheduled, has_sent } = await findOwnerActivity(db, owner, now())
   if (has_scheduled) return 'pending_scheduled_emails'
   if (has_sent) return 'recent_owner_activity'
-  return stands ? 'grace_period' : null
+  return isOwnerPublished ? 'grace_period' : null
 }
 
 /** Returns true if the other account's records are still published, as far as DNS tells. */

@@ -55,7 +55,7 @@ async function requireFree(db: Queryable, { account_id, name, is_trusted, is_cla
   throw new ApiError('domain_conflict', `The domain ${conflict.name} is verified by another account.`)
 }
 
-/** The message is the same for all of these names, since names below it concern nobody else. */
+/** The message does not say which of these names is taken: it must not reveal the subdomains of another account. */
 export function domainConflict(name: string): ApiError {
   return new ApiError(
     'domain_conflict',
@@ -91,7 +91,6 @@ export async function makeDomain(secrets: Secrets, domain: NewDomain): Promise<M
   return { ...row, id, status: is_trusted ? 'verified' : 'not_started', dkim_keys }
 }
 
-/** Its default audience and the segment General belong here, once there are any. */
 export async function storeDomain(tx: Tx, { dkim_keys, ...domain }: MadeDomain): Promise<void> {
   await insertDomain(tx, domain)
   await insertDkimKeys(tx, dkim_keys)

@@ -11,7 +11,7 @@ import { FetchError, fetchPolicy } from '#lib/net/fetch_safely.ts'
 import { findZoneRecords } from './find_domain.ts'
 import { requestVerification, requireVerifiable } from './request_verification.ts'
 
-/** A provider, and how to open the zone of a domain there. `secrets`: removed from everything that it says. */
+/** A provider, and how to open the zone of a domain there. `secrets`: removed from its messages. */
 export type DnsHelper = {
   provider: string
   url: string
@@ -67,7 +67,7 @@ async function applyAt(
     return { applied, skipped: skipped.map(clean), failed: failed.map(clean) }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    if (error.cause instanceof FetchError) log.warn({ provider, detail: error.cause.detail }, 'it could not be asked')
+    if (error.cause instanceof FetchError) log.warn({ provider, detail: error.cause.detail }, 'a DNS provider could not be reached')
     // The cause is left out, since it may repeat the request.
     throw new ApiError('validation_error', wordsOf(error.message, secrets))
   }

@@ -46,7 +46,7 @@ export async function rotateDkimKeys(
     await lockDomain(tx, owner.account_id, owner.domain_id)
     const current = await findKeyedDomain(tx, owner)
     if (!current) throw notFound('Domain')
-    // Otherwise another request was first, and its keys are as new.
+    // Otherwise another request has just staged keys.
     if (current.generation < generation && keys.length > 0) {
       await deleteStagedKeys(tx, owner)
       await insertDkimKeys(tx, keys)

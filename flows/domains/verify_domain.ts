@@ -43,7 +43,7 @@ export async function verifyDomain(deps: Dependencies, account_id: string, domai
     await queueVerification(tx, [locked])
     return null
   })
-  if (change && change.from !== change.to) log.info({ account_id, domain_id, ...change }, 'a domain has another status')
+  if (change && change.from !== change.to) log.info({ account_id, domain_id, ...change }, 'the status of a domain has changed')
 }
 
 /**

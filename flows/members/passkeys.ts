@@ -76,7 +76,7 @@ export async function addPasskey(
   const { id, publicKey, counter, transports = [] } = registrationInfo.credential
   const stored = { id: newId(), member_id: session.member_id, credential_id: id, counter, transports, name }
   const isNew = await insertPasskey(services.pool, { ...stored, public_key: Buffer.from(publicKey) })
-  if (!isNew) throw new ApiError('validation_error', 'This passkey is there already.')
+  if (!isNew) throw new ApiError('validation_error', 'This passkey has already been added.')
 }
 
 /**
@@ -94,7 +94,7 @@ export async function optionsToSignIn(services: Services): Promise<object> {
 
 /** Limits each challenge to one use, so that whoever intercepts it cannot use it again. */
 export function createUseChallenge({ pool, log }: Foundation): CountUse {
-  const onError = (err: unknown) => log.warn({ err }, 'challenges of passkeys are counted by each process for itself')
+  const onError = (err: unknown) => log.warn({ err }, 'each process counts uses of passkey challenges separately')
   return createCountUse(pool, { name: 'passkey', uses: 1, window_s: CHALLENGE_SECONDS, onError })
 }
 
@@ -136,7 +136,7 @@ async function findByPasskey(services: PasskeyServices, credential: string): Pro
 }
 
 const refusal = (cause?: unknown) =>
-  new ApiError('validation_error', 'The passkey is unknown, or its answer came too late.', { cause })
+  new ApiError('validation_error', 'The passkey is unknown, or its response came too late.', { cause })
 
 /** Turns errors into refusals: the library throws for each rule that a response of a browser breaks. */
 async function orRefuse<Answer>(verify: () => Promise<Answer>): Promise<Answer> {

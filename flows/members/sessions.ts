@@ -19,7 +19,7 @@ const WRONG = 'The address or the password is wrong.'
 
 /** Counts failed attempts to sign in, per member address and client address, across all processes. */
 export function createCountTries({ pool, log }: Foundation): UseCounter {
-  const onError = (err: unknown) => log.warn({ err }, 'tries to sign in are counted by each process for itself')
+  const onError = (err: unknown) => log.warn({ err }, 'each process counts attempts to sign in separately')
   return createUseCounter(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
 }
 
@@ -43,8 +43,8 @@ export async function signIn(
 }
 
 /**
- * Starts a session of the member that `find` finds. A try counts from its beginning, so that many at once are no more than five,
- * until it succeeds. `name`: whose tries from the address of the client are counted.
+ * Starts a session of the member that `find` finds. A try counts as failed until it has succeeded, so that
+ * no more than five can run at once. `name`: whose tries from the address of the client are counted.
  *
  * @throws {ApiError} `rate_limit_exceeded` after five failures within a minute; the errors of `find`
  */

@@ -26,7 +26,7 @@ const MAX_TOKENS = 5
 
 /**
  * Reads a message if it is a report. Anybody can write one, so it counts only for deliveries whose signed return path
- * it was sent to, whomever it names: only the receiver of an email knows its return path. A complaint is not sent to
+ * it was sent to, regardless of the recipients that it names: only the receiver of an email knows its return path. A complaint is not sent to
  * the return path but contains it in the returned message.
  */
 export async function findReport(

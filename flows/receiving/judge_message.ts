@@ -19,8 +19,8 @@ export type Judge = {
 const JUDGE_TIMES: JudgeTimes = { rspamd_ms: 10_000, clamav_ms: 30_000 }
 
 /**
- * Breakers per service, for services that hang: otherwise each message would wait for the full deadline, and so would
- * those behind it.
+ * Breakers per service, for services that hang: otherwise each message, and all messages behind it, would wait for the full
+ * deadline.
  */
 const breakers = new Map<string, Breaker>()
 

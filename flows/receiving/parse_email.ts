@@ -29,8 +29,8 @@ const room = new Semaphore(64 * 1024 * 1024)
  */
 const AT_ONCE = 20
 /**
- * The same after a process has died with some of these messages: so the message that caused it affects few others next
- * time.
+ * The same after a process has died with some of these messages, so that the message that caused it affects few others
+ * next time.
  */
 const AT_ONCE_WITH_CARE = 2
 /**

@@ -12,11 +12,11 @@ import { loadTerms } from '#sql/segments/terms.ts'
 
 /** Contacts that a page scans in order before it searches by indexes; this takes about 12 ms with few conditions. */
 const WALK = 5_000
-/** Total weight of conditions up to which `WALK` contacts are scanned: of more conditions each takes its time. */
+/** Total weight of conditions up to which `WALK` contacts are scanned. With heavier conditions fewer are scanned. */
 const LIGHT = 8
 /**
- * Most scans per page, in multiples of `WALK`: a page goes on scanning if the first contacts lie so close together that
- * the rest probably does too. It scans less if there is an index.
+ * Most scans per page, in multiples of `WALK`: a page continues scanning if it has found contacts so close together that
+ * the rest of the page is probably near, too. It scans less if there is an index.
  */
 const MAX_WALKS = { withIndex: 2, without: 10 }
 /** Safety factor, since contacts are not evenly spaced. */

@@ -19,7 +19,7 @@ export type SentBatch = { answer: { data: { id: string }[]; errors?: BatchError[
 /**
  * Returns the answer to a batch request; it is the same for the same batch at any time.
  *
- * @throws {ApiError} `batch_incomplete` with those that were sent in time
+ * @throws {ApiError} `batch_incomplete`, which lists the emails that were stored before the deadline
  */
 export function answerOf(
   batch: Batch | null,

@@ -16,7 +16,7 @@ export async function rescheduleEmail(pool: Pool, email: EmailId, schedule: Sche
     await requirePending(tx, email, 'rescheduled')
     const fault = schedule.fault ?? (await moveScheduled(tx, email, scheduled_at))
     if (fault) throw scheduleError(fault)
-    await announceEmails(tx, [{ ...told(email), type: 'scheduled', more: { scheduled_at } }])
+    await announceEmails(tx, [{ ...eventHead(email), type: 'scheduled', more: { scheduled_at } }])
   })
 }
 
@@ -29,17 +29,17 @@ export async function cancelEmail(pool: Pool, email: EmailId): Promise<void> {
     await requirePending(tx, email, 'canceled')
     await cancelScheduled(tx, email)
     await refundEmail(tx, email)
-    await announceEmails(tx, [{ ...told(email), type: 'canceled' }])
+    await announceEmails(tx, [{ ...eventHead(email), type: 'canceled' }])
   })
 }
 
-function told({ account_id, id }: EmailId) {
+function eventHead({ account_id, id }: EmailId) {
   return { account_id, email_id: id }
 }
 
 /**
- * Locks the email and checks that it is pending. A worker that claims it and a caller that changes it lock the same
- * rows, so one of them comes too late.
+ * Locks the email and checks that it is pending. The worker that claims it locks the same rows: whichever of the two
+ * comes second finds that the email has changed.
  */
 async function requirePending(tx: Tx, email: EmailId, participle: string): Promise<void> {
   const found = await lockScheduled(tx, email)

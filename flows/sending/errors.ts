@@ -42,7 +42,7 @@ export function faultError({ fault, detail }: RefusedEmail, draft: Draft): ApiEr
     case 'refused':
       return draft.refusal as ApiError
     case 'domain_not_verified':
-      return new ApiError('validation_error', `The ${draft.domain} domain ${whyNotDomain(detail)}`)
+      return new ApiError('validation_error', `The ${draft.domain} domain ${whyDomainMayNotSend(detail)}`)
     case 'domain_not_allowed':
       return new ApiError('validation_error', `This API key may not send from the ${draft.domain} domain.`)
     case 'topic_unknown':
@@ -55,7 +55,7 @@ export function faultError({ fault, detail }: RefusedEmail, draft: Draft): ApiEr
 }
 
 /** Returns why a domain may not send. A domain of another account is reported like an unknown one. */
-function whyNotDomain({ status, sending }: FaultDetail): string {
+function whyDomainMayNotSend({ status, sending }: FaultDetail): string {
   if (status === undefined) return 'is not verified: it is not one of your domains. Add it, then verify it.'
   if (isSendable(status) && sending === false) return 'may not send: its `capabilities.sending` is `disabled`.'
   return `is not verified: its status is \`${status}\`. Publish its DNS records, then verify it.`

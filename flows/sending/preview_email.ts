@@ -41,7 +41,7 @@ export async function previewEmail(
   return { from: sender, to, cc, bcc, subject, ...parts, dropped }
 }
 
-/** Never called: only the routes that send store html while it arrives. */
+/** Never called: only routes that send store html as it arrives, instead of keeping it in memory. */
 function noLongHtml(_: LongHtml): never {
-  throw new Error('the html of a preview is at hand')
+  throw new Error('the html of a preview is already in memory')
 }

@@ -36,8 +36,8 @@ export type BatchServices = Pick<Foundation, 'pool' | 'config' | 'log'> & { list
  * Sends a batch: judges all of its emails before any is stored, then waits until a worker has stored them, slice by
  * slice, or the deadline has passed. The answer is read from the database, so it is right even if a worker has died.
  *
- * @throws {ApiError} the error of the first email that cannot be sent; `batch_incomplete` with those that were sent in
- *   time
+ * @throws {ApiError} the error of the first email that cannot be sent; `batch_incomplete`, which lists the emails
+ *   that were stored before the deadline
  */
 export async function sendBatch(services: BatchServices, request: BatchRequest): Promise<SentBatch> {
   const { pool, config, listener } = services

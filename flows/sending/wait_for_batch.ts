@@ -21,9 +21,9 @@ type Dependencies = { pool: Pool; log: Log }
 type OpenBatch = BatchId & { deadline_ms: number }
 
 /**
- * Waits until a batch is stored, or closed at its deadline, and makes sure of both. The batch may be stored in part, so
- * its caller gets an outcome even if Postgres is unavailable for a while or a slow slice prevents the batch from being
- * closed.
+ * Waits until a batch is stored, or closed at its deadline. Stores it here if no worker does, and closes it. A batch that
+ * is not stored completely by then is closed with the part that is stored: so its caller gets an outcome even if Postgres
+ * is unavailable for a while or a slice is slow.
  *
  * Returns null if the deadline passed before anything was stored.
  *
@@ -44,7 +44,7 @@ export async function waitUntilSettled(deps: Dependencies, batch: OpenBatch, new
       wait = Math.min(PATIENCE_MS, Math.max(found.ms_left, 0))
     } catch (error) {
       if (performance.now() > end) throw unavailable(error)
-      log.warn({ err: error, batch_id: batch.id }, 'what became of a batch is not known yet')
+      log.warn({ err: error, batch_id: batch.id }, 'the outcome of a batch is not known yet')
       wait = RETRY_MS
     }
   }

@@ -47,7 +47,7 @@ export async function importSuppressions(
     rows = []
   }
   try {
-    for await (const { line, cells } of readRecords(one(Buffer.from(csv)), { encoding: 'utf-8', delimiter })) {
+    for await (const { line, cells } of readRecords(inPieces(Buffer.from(csv)), { encoding: 'utf-8', delimiter })) {
       result.total++
       const row = readRow(cells, columns, config.SIMULATOR_DOMAIN)
       if ('message' in row) result.faults.push({ line, ...row })
@@ -97,7 +97,7 @@ function readRow(cells: string[], columns: Columns, simulator: string): NewSuppr
   }
 }
 
-async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
+async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
   // In pieces, so that other requests get their turn in between.
   for (let at = 0; at < bytes.length; at += HEAD_BYTES) yield bytes.subarray(at, at + HEAD_BYTES)
 }

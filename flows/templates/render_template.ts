@@ -44,7 +44,7 @@ export async function renderContent(
   return { subject, ...parts }
 }
 
-/** Never called: only requests have html that is stored while it arrives. */
+/** Never called: only requests that send have html that is stored as it arrives. */
 function noLongHtml(_: LongHtml): never {
-  throw new Error('a template has its html at hand')
+  throw new Error('the html of a template is already in memory')
 }

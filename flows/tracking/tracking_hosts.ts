@@ -22,7 +22,7 @@ export function createIsTrackingHost({ pool, log }: { pool: Pool; log: Log }): I
     try {
       return (await hosts.forceFetch(host)).isOne
     } catch (error) {
-      log.warn({ err: error }, 'it is not known whether a host is a tracking host')
+      log.warn({ err: error }, 'a tracking host could not be looked up')
       return false
     }
   }

@@ -41,7 +41,7 @@ export class LeasedEndpoints {
     return { sound: Math.max(0, sound - now.sound), failing: Math.max(0, failing - now.failing) }
   }
 
-  /** True if no more webhooks fail than there are places for. */
+  /** True if there are enough places for the failing webhooks. */
   mayFail({ failing }: Places): boolean {
     let count = 0
     for (const { queue } of this.#leased.values()) if (queue.isFailing) count++

@@ -21,7 +21,7 @@ import { WEBHOOK_TIMES, type WebhookTimes } from './times.ts'
  */
 const PLACES: Places = { sound: 256, failing: 128, silent: 1024, silent_ms: 250 }
 
-/** Interval between looks for room if there is none: places become free, and endpoints turn out to be silent. */
+/** Interval between checks for room while there is none: places become free, and endpoints turn out to be silent. */
 const CROWDED_MS = 250
 
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; times?: WebhookTimes; places?: Places }
@@ -103,7 +103,7 @@ export class WebhookSender extends LeaseLoop<WebhookId> {
     const event = { id: event_id, endpoint, body, sign }
     const attempt = await postEvent(this.#connections, event, this.#times.attempt_ms)
     const { detail } = attempt
-    if (detail !== null) this.#log.info({ webhook_id, event_id, detail }, 'an endpoint did not answer')
+    if (detail !== null) this.#log.info({ webhook_id, event_id, detail }, 'an endpoint did not respond')
     return attempt
   }
 

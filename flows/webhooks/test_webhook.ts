@@ -44,7 +44,7 @@ export async function testWebhook(
   const sign = openSigner(secrets, { account_id, ...target })
   const outgoing = { endpoint: target.endpoint, id: event_id, body, sign }
   const { is_success: ok, detail, ...attempt } = await postEvent(connections, outgoing, deadline_ms)
-  if (detail !== null) log.info({ webhook_id: id, event_id, detail }, 'an endpoint did not answer')
+  if (detail !== null) log.info({ webhook_id: id, event_id, detail }, 'an endpoint did not respond')
   const test = { account_id, webhook_id: target.id, event_id, created_at, body, id: newId() }
   await insertTest(pool, { ...test, ...attempt, is_success: ok })
   const { status, error } = attempt

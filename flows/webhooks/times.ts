@@ -9,7 +9,7 @@ export type WebhookTimes = RestTimes &
     retry_seconds: readonly number[]
     attempt_ms: number
     lease_seconds: number
-    /** Longest time that a webhook is delivered to while others wait for its place. */
+    /** Longest time that a webhook keeps its place while others wait for it. */
     turn_ms: number
   }
 

@@ -100,7 +100,7 @@ t.test('1,000 addresses are added and removed at once', async t => {
   t.equal((removed.body.data as unknown as { deleted: boolean }[]).filter(({ deleted }) => deleted).length, 1_000)
 })
 
-t.test('webhooks get one event per address that was really added or removed', async t => {
+t.test('webhooks get one event per address whose suppression was added or removed', async t => {
   const { id, key } = await newAccount(world)
   await subscribe(world, id, ['suppression.added', 'suppression.removed'])
   await add({ emails: ['a@b.com', 'A@b.com'] }, key)

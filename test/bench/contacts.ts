@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { interleave, openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 import { person } from './support/contact_file.ts'
 
-/** Set it where port 4601 is taken. */
+/** The port of the API; set PORT if 4601 is taken. */
 export const PORT = process.env.PORT ?? '4601'
 export const URL = `http://127.0.0.1:${PORT}/api`
 const BATCH = 10_000

@@ -69,7 +69,7 @@ t.test('every page of the docs works in a narrow window and is accessible', asyn
   for (const path of [...new Set(paths)]) await t.test(path, t => visit(t, path))
   for (const path of KINDS.filter(path => !seen.has(path))) await t.test(path, t => visit(t, path))
   t.strictSame(foreign, [], 'nothing comes from another server')
-  // The page that does not exist.
+  // A page that does not exist.
   t.strictSame(messages, ['Failed to load resource: the server responded with a status of 404 (Not Found)'])
 })
 

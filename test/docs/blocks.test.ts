@@ -15,7 +15,7 @@ import { USAGE } from '#workers/admin/commands.ts'
 import { options } from '#workers/admin/values.ts'
 import { readCommand } from '#workers/admin/words.ts'
 
-// Every block of code of the docs is run by a test, or is of a kind that this file checks as far as one can without another machine.
+// Every block of code of the docs is run by a test, or is of a kind that this file checks as far as possible on one machine.
 
 const read = (path: string) => readFile(join(ROOT, path), 'utf8')
 const paths = [...globSync('docs/*.md', { cwd: ROOT }), 'client/README.md', 'README.md'].sort()

@@ -42,7 +42,7 @@ const until = async (path: string, isSo: (body: Answer) => boolean) =>
   }, path)
 type Answer = { status: string; data: { id: string; status: string }[] }
 
-t.test('emails', async () => {
+t.test('the methods of the resend package for emails are called', async () => {
   const email = { from, to: 'anna@b.com', subject: 'Hi', html: '<p>Hi</p>' }
   const id = idOf(await resend.emails.send({ ...email, attachments: [{ filename: 'a.txt', content: 'eA==' }] }))
   await resend.emails.create(email)
@@ -60,7 +60,7 @@ t.test('emails', async () => {
   await resend.usage.get()
 })
 
-t.test('received emails', async t => {
+t.test('the methods of the resend package for received emails are called', async t => {
   const raw = await compose({ subject: 'Hi', text: 'x', attachments: [{ filename: 'a.txt', content: 'x' }] })
   const id = await receive(openWork(t, world), account, raw)
   await resend.emails.receiving.list()
@@ -70,7 +70,7 @@ t.test('received emails', async t => {
   await resend.emails.receiving.forward({ emailId: id, to: 'ben@b.com', from })
 })
 
-t.test('domains', async () => {
+t.test('the methods of the resend package for domains are called', async () => {
   const id = idOf(await resend.domains.create({ name: 'news.acme-of-resend.com' }))
   await resend.domains.list()
   await resend.domains.get(id)
@@ -82,7 +82,7 @@ t.test('domains', async () => {
   await resend.domains.claims.verify(data?.domain_id ?? unknown)
 })
 
-t.test('contacts, their properties, segments, topics and imports', async () => {
+t.test('the methods of the resend package for contacts, segments, topics and imports are called', async () => {
   const property = idOf(await resend.contactProperties.create({ key: 'plan', type: 'string', fallbackValue: 'free' }))
   await resend.contactProperties.list()
   await resend.contactProperties.get(property)
@@ -117,7 +117,7 @@ t.test('contacts, their properties, segments, topics and imports', async () => {
   await resend.contactProperties.remove(property)
 })
 
-t.test('templates', async () => {
+t.test('the methods of the resend package for templates are called', async () => {
   const id = idOf(await resend.templates.create({ name: 'Welcome', html: '<p>Hi</p>', subject: 'Hi' }))
   await resend.templates.list()
   await resend.templates.get(id)
@@ -127,7 +127,7 @@ t.test('templates', async () => {
   await resend.templates.remove(id)
 })
 
-t.test('broadcasts', async () => {
+t.test('the methods of the resend package for broadcasts are called', async () => {
   await plain.contacts.create({ email: 'cara@b.com' })
   const given = { from, subject: 'March', html: '<p>Hi</p>', segmentId: account.domain_id }
   const id = idOf(await resend.broadcasts.create({ ...given, name: 'Spring' }))
@@ -143,7 +143,7 @@ t.test('broadcasts', async () => {
   await resend.broadcasts.clickedLinks(id)
 })
 
-t.test('events and automations', async () => {
+t.test('the methods of the resend package for events and automations are called', async () => {
   const event = idOf(await resend.events.create({ name: 'user.created', schema: { plan: 'string' } }))
   await resend.events.list()
   await resend.events.get(event)
@@ -168,7 +168,7 @@ t.test('events and automations', async () => {
   await resend.automations.remove(id)
 })
 
-t.test('suppressions', async () => {
+t.test('the methods of the resend package for suppressions are called', async () => {
   const id = idOf(await resend.suppressions.add({ email: 'gone@b.com' }))
   await resend.suppressions.list()
   await resend.suppressions.get(id)
@@ -177,7 +177,7 @@ t.test('suppressions', async () => {
   await resend.suppressions.batch.remove({ emails: ['a@b.com'] })
 })
 
-t.test('webhooks', async () => {
+t.test('the methods of the resend package for webhooks are called', async () => {
   const { data } = await resend.webhooks.create({ endpoint: hook.url, events: ['contact.created'] })
   const webhookId = data?.id ?? unknown
   await resend.webhooks.list()
@@ -201,7 +201,7 @@ t.test('webhooks', async () => {
   await resend.webhooks.remove(webhookId)
 })
 
-t.test('logs', async () => {
+t.test('the methods of the resend package for logs are called', async () => {
   const { data } = await waitUntil(async () => {
     const found = await resend.logs.list()
     return (found.data?.data.length ?? 0) > 0 && found
@@ -209,7 +209,7 @@ t.test('logs', async () => {
   await resend.logs.get(data?.data[0]?.id ?? unknown)
 })
 
-t.test('API keys, grants and inboxes', async () => {
+t.test('the methods of the resend package for API keys, grants and inboxes are called', async () => {
   await resend.apiKeys.list()
   await resend.apiKeys.create({ name: 'x' })
   await resend.apiKeys.update(unknown, { name: 'x' })

@@ -19,7 +19,7 @@ export const PLAIN = {
   is_campaign: false,
 } satisfies Partial<ClaimedDelivery>
 
-/** Stores the batch that a request waits for, like a worker. */
+/** Stores the batch that a request is waiting for, like a worker. */
 export async function processBatch(work: Work): Promise<void> {
   const find = `SELECT account_id, id AS batch_id FROM batches WHERE state = 'open'`
   const batch = await waitUntil(async () => (await work.pool.pg.query(find)).rows[0], 'a batch is open')

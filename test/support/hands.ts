@@ -10,7 +10,7 @@ export type Hands = {
 
 const MOST_TABS = 200
 
-/** Uses only the keyboard: reaches elements by Tab. */
+/** Uses only the keyboard, and reaches elements with Tab. */
 export function keyboard(page: Page): Hands {
   const reach = async (target: Locator) => {
     await target.waitFor()

@@ -10,7 +10,7 @@ type Truthy<Found> = Exclude<Found, false | null | undefined | 0 | ''>
 
 /**
  * Polls with short pauses until `isTrue` returns something truthy, and returns that. `what` describes it for the error, as in
- * "the mail is sent"; a function is called when the time is over and may describe the progress.
+ * "the mail is sent"; if it is a function, it is called at the limit and may describe the progress.
  *
  * @throws {Error} that contains `what` if it does not happen within `ms`, and whatever `isTrue` throws
  */

@@ -54,7 +54,7 @@ async function setUp({ name = `v${++names}.com`, ...fields }: Fields = {}, owner
       await verify_domain(key, work)
       return (await show()).status
     },
-    /** Moves the begin of the window this many hours back. */
+    /** Moves the beginning of the window this many hours back. */
     begin: (hours: number) =>
       query(`UPDATE domains SET window_since = now() - make_interval(hours => $1) WHERE id = $2`, [hours, id]),
     row: async () => {
@@ -264,7 +264,7 @@ t.test('DNS is not queried for a trusted domain', async t => {
   t.strictSame(await query('SELECT check_at FROM domains WHERE id = $1', [id]), [{ check_at: null }])
 })
 
-t.test('verifying the domain of another account is not possible', async t => {
+t.test('the domain of another account cannot be verified', async t => {
   const stranger = await newAccount(world)
   const { id } = await setUp()
   await t.rejects(requestVerification(world, stranger.id, id), { name: 'not_found' })

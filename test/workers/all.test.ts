@@ -15,7 +15,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { openWorld, SECRET_KEY } from '#test/support/world.ts'
 
 const run = promisify(execFile)
-const NODE = 'node_modules/.bin/node' // the one that npm start finds first
+const NODE = 'node_modules/.bin/node' // the Node that npm start uses
 const START = [NODE, 'workers/all.ts']
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
 const FIRST_KEY = /^API key \(shown this once\): mb_\w+$/m
@@ -109,7 +109,7 @@ t.test('concurrent first starts create one account and one key', async t => {
   t.equal(keys.filter(Boolean).length, 1)
 })
 
-/** Does what a new user does, and returns what the first start printed; `isWhole` includes checks that are the same for every user. */
+/** Does what a new user does; returns the output of the first start. `isWhole`: includes checks that are the same for every user. */
 async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, isWhole = true): Promise<clone.Sent> {
   const admin = async (...words: string[]) => {
     const command = new clone.Command([NODE, 'workers/admin.ts', ...words], place)

@@ -32,7 +32,7 @@ const { pg } = pool
 const site: Site = { config, dns: createDns([server]), addresses: [], transports: [] }
 const account = await newAccount(world)
 
-t.test('unsafe Postgres settings are reported with the statement that fixes them', async t => {
+t.test('the doctor reports unsafe Postgres settings with the statement that fixes them', async t => {
   const { rows } = await pg.query('SELECT current_database() AS name')
   await pg.query(`ALTER DATABASE ${rows[0].name} SET synchronous_commit = off`)
   const off = /synchronous_commit is off/
@@ -56,7 +56,7 @@ t.test('unsafe Postgres settings are reported with the statement that fixes them
   }
 })
 
-t.test('too few Postgres connections for all processes are reported', async t => {
+t.test('the doctor reports too few Postgres connections for all processes', async t => {
   const free = { finding: /1 web and 1 worker processes need up to 29 connections; there are \d+, \d+ in use/ }
   t.match(await about('Postgres', /connections/), { level: 'ok', ...free })
   await upsertHeartbeats(
@@ -71,7 +71,7 @@ t.test('too few Postgres connections for all processes are reported', async t =>
   await pg.query("DELETE FROM worker_heartbeats WHERE pool_id <> 'doctor 0'")
 })
 
-t.test('the clock of this host is compared with that of the database', async t => {
+t.test('the doctor compares the clock of this host with that of the database', async t => {
   t.match(await about('clock'), { level: 'ok' })
   t.match(judgeClock(90_000, 5), {
     level: 'warning',
@@ -81,7 +81,7 @@ t.test('the clock of this host is compared with that of the database', async t =
   t.match(judgeClock(-3_500, 5), { level: 'warning', finding: /3\.5 s behind/ })
 })
 
-t.test('a SECRET_KEY of another database and a damaged signing key are reported', async t => {
+t.test('the doctor reports a SECRET_KEY of another database and a damaged signing key', async t => {
   t.match(await about('SECRET_KEY'), { level: 'ok', finding: 'It decrypts all 1 signing keys.' })
   const other = { ...site, config: { ...config, SECRET_KEY: `another ${SECRET_KEY}` } }
   const [finding] = (await examine(pool, other)).filter(({ check }) => check === 'SECRET_KEY')
@@ -93,7 +93,7 @@ t.test('a SECRET_KEY of another database and a damaged signing key are reported'
   await pg.query('UPDATE dkim_keys SET private_key = $2 WHERE account_id = $1', [account.id, rows[0].private_key])
 })
 
-t.test('a missing DNS record is reported as a line to publish', async t => {
+t.test('the doctor reports a missing DNS record as a line to publish', async t => {
   const { id, name } = await createDomain(world, {
     account_id: account.id,
     name: 'doctor.acme.com',
@@ -122,7 +122,7 @@ t.test('a missing DNS record is reported as a line to publish', async t => {
   t.match(trusted[0], { level: 'warning', finding: /^It is added as verified; / })
 })
 
-t.test('waiting emails, permanent failures and pauses are reported', async t => {
+t.test('the doctor reports waiting emails, permanent failures and pauses', async t => {
   t.match(await about('queue'), { level: 'ok', finding: 'Nothing is due.' })
   t.match(await about('workers'), { level: 'ok', finding: '1 alive.' })
   await acceptEmail(world, account, { to: ['x@y.com', 'z@y.com'] })
@@ -153,17 +153,17 @@ t.test('waiting emails, permanent failures and pauses are reported', async t => 
   )
   t.match(await about('sending', /domain/), {
     level: 'warning',
-    finding: /is paused since .* by bounces: 12 %\.$/,
+    finding: /has been paused since .* by bounces: 12 %\.$/,
     fix: `npm run admin -- domain resume ${account.domain} --account 'account ${account.id}'`,
   })
 })
 
-t.test('a database that is not migrated gets only the checks it supports', async t => {
+t.test('the doctor checks only what it can in a database that is not migrated', async t => {
   const fresh = await openWorld(t)
   await fresh.pool.pg.query("DELETE FROM migrations WHERE name = '0011_domains.sql'")
   const patient = await openPatient(fresh.config)
   shows(t, patient.findings, [
-    { level: 'problem', finding: 'The database lacks 1, from 0011_domains.sql on.', fix: /^npm run migrate/ },
+    { level: 'problem', finding: 'The database lacks 1 migration, from 0011_domains.sql on.', fix: /^npm run migrate/ },
   ])
   t.strictSame(
     patient.checks(site).map(({ check }) => check),
@@ -225,7 +225,7 @@ function publish(line: string): void {
   zone[name] = { ...(typeof there === 'object' ? there : {}), [type]: [text] }
 }
 
-/** A checkout in which Mailbrook was never started. */
+/** The path of a checkout in which Mailbrook was never started. */
 async function openCheckout(t: Test): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-test-'))
   t.teardown(() => rm(directory, { recursive: true }))

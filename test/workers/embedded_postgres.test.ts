@@ -71,7 +71,7 @@ t.test('a second Mailbrook is refused with the process id of the first', async t
   await first.stop()
 })
 
-t.test('one of two concurrent starts wins, even the first ones', async t => {
+t.test('only one of two concurrent starts succeeds, even on a new directory', async t => {
   const directory = await makeDirectory(t)
   const starts = await Promise.allSettled([startElsewhere(t, directory), startElsewhere(t, directory)])
   t.same(starts.map(start => start.status).sort(), ['fulfilled', 'rejected'])
@@ -81,7 +81,7 @@ t.test('one of two concurrent starts wins, even the first ones', async t => {
   t.same((await readdir(directory)).sort(), ['postgres', 'postgres.log', 'postgres_password'])
 })
 
-t.test('commands share the server', async t => {
+t.test('short commands share the embedded Postgres', async t => {
   const share = () => startEmbeddedPostgres(common, { share: true })
 
   await t.test('and leave a running Mailbrook alone', async t => {
@@ -164,7 +164,7 @@ t.test('only the owner may open the data directory and its files', async t => {
 
 t.test('as root, Postgres runs as the owner of the directory', { skip: notRoot }, async t => {
   const directory = await makeDirectory(t)
-  const [uid, gid] = [2, 2] // bin, whom every system has and nothing runs as
+  const [uid, gid] = [2, 2] // the user bin, which every system has and no program runs as
   await chown(directory, uid, gid)
   const postgres = await startEmbeddedPostgres(directory)
   t.same(postgres.user, { uid, gid, shared_name: null })

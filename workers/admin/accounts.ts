@@ -41,7 +41,7 @@ export const accountCommands: Record<string, Command> = {
       const plan = optional(values, 'plan')
       const credits = wholeNumber(values, 'add-credits')
       const address = clearable(values, 'postal-address')
-      if (Object.keys(values).length === 0) throw new UsageError('What is to be updated?')
+      if (Object.keys(values).length === 0) throw new UsageError('Nothing to update: give at least one option.')
       const brand = readBrand(values)
       await pool.transaction(async tx => {
         await setBrand(tx, id, brand)

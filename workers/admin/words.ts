@@ -30,7 +30,7 @@ function userName(): string {
   try {
     return userInfo().username
   } catch {
-    return 'operator' // a container need not name its user
+    return 'operator' // in a container the user may have no name
   }
 }
 

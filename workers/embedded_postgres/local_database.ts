@@ -14,7 +14,7 @@ export const DATA_DIRECTORY = join(import.meta.dirname, '..', '..', '.data')
 /** Length in characters of 32 bytes in base64. */
 const KEY_LENGTH = 44
 
-const GOODBYE_MS = 2_000
+const DISCONNECT_MS = 2_000
 
 const SHARED_USER =
   'Postgres cannot run as root, and .data has no other owner: any program on this machine that runs as the same user ' +
@@ -40,7 +40,7 @@ export async function openDatabase(config: Config, share: boolean, log?: Log): P
     // The key stays a file of root if the data belongs to a user that other programs run as, too.
     const owner = user?.shared_name === null ? user : undefined
     const SECRET_KEY = config.SECRET_KEY ?? (await readSecretKey(owner))
-    const stop = () => (share ? postgres.stop() : waitForGoodbyes(postgres.url).then(postgres.stop))
+    const stop = () => (share ? postgres.stop() : waitForDisconnects(postgres.url).then(postgres.stop))
     return { ...postgres, config: { ...config, DATABASE_URL: postgres.url, SECRET_KEY }, stop }
   } catch (error) {
     await postgres.stop()
@@ -59,12 +59,12 @@ export async function joinDatabase(config: Config): Promise<LocalDatabase | null
  * Waits until the connections of ended pools are closed, which happens after `pool.end()`. If Postgres cut them off, their
  * errors would end the process.
  */
-async function waitForGoodbyes(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: GOODBYE_MS })
+async function waitForDisconnects(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: DISCONNECT_MS })
   client.on('error', () => {})
   try {
     await client.connect()
-    for (const limit = performance.now() + GOODBYE_MS; performance.now() < limit; await sleep(10)) {
+    for (const limit = performance.now() + DISCONNECT_MS; performance.now() < limit; await sleep(10)) {
       const { rowCount } = await client.query(
         "SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database()",
       )

@@ -4,7 +4,7 @@ import { StartupError } from '#lib/errors.ts'
 import { type Cluster, isAlive } from './cluster.ts'
 import { findServer, launchServer, type Server, type Settings, stopServer } from './server.ts'
 
-const PATIENCE = 30_000 // ms, while another start or stop is under way
+const PATIENCE = 30_000 // ms, while another start or stop is in progress
 
 // Session locks, since they end with the process that holds them, however it ends. Each has two keys: LOCKS, and one of these.
 const LOCKS = 0x6d61696c
@@ -25,7 +25,7 @@ export async function join(cluster: Cluster, joining: Joining): Promise<Membersh
     if (joined) return joined
     await sleep(50, undefined, { signal: joining.signal })
   }
-  throw new StartupError(`The database in ${cluster.directory} is kept busy by another process (see ${cluster.log})`)
+  throw new StartupError(`The database in ${cluster.directory} is in use by another process (see ${cluster.log})`)
 }
 
 /** Returns null if the server has ended meanwhile, or is about to. */
@@ -41,7 +41,7 @@ async function tryToJoin(cluster: Cluster, joining: Joining): Promise<Membership
     return { ...session, owned }
   } catch (error) {
     await session.client.end().catch(() => {})
-    if (isPassing(error)) return null
+    if (isTemporary(error)) return null
     throw error instanceof pg.DatabaseError ? new StartupError(`${cluster.data}: ${error.message}`) : error
   }
 }
@@ -76,7 +76,7 @@ async function connect(cluster: Cluster, server: Server | null): Promise<Session
 
 /** Takes the locks. Returns true if no other Mailbrook runs. */
 async function takeLocks(client: pg.Client, { directory }: Cluster, share: boolean): Promise<boolean> {
-  if (!(await ask(client, 'pg_try_advisory_lock_shared', USER))) throw new Passing()
+  if (!(await ask(client, 'pg_try_advisory_lock_shared', USER))) throw new TemporaryError()
   if (!share && (await ask(client, 'pg_try_advisory_lock', MAIN))) return true
 
   const { rows } = await client.query(
@@ -85,7 +85,7 @@ async function takeLocks(client: pg.Client, { directory }: Cluster, share: boole
     [LOCKS, MAIN],
   )
   if (share) return rows.length === 0
-  if (rows.length === 0 || !isAlive(rows[0].pid)) throw new Passing() // it was killed, and Postgres will notice soon
+  if (rows.length === 0 || !isAlive(rows[0].pid)) throw new TemporaryError() // it was killed, and Postgres will notice soon
   throw new StartupError(`Mailbrook is already running in ${directory}, process ${rows[0].pid}`)
 }
 
@@ -99,10 +99,10 @@ async function createDatabase(client: pg.Client): Promise<void> {
   if (rowCount === 0) await client.query('CREATE DATABASE mailbrook')
 }
 
-class Passing extends Error {}
+class TemporaryError extends Error {}
 
 /** True if another start or stop at the same moment caused the error, so that the next try may succeed. */
-function isPassing(error: unknown): boolean {
+function isTemporary(error: unknown): boolean {
   // 57P: shutting down; the others: two processes created the database.
   if (error instanceof pg.DatabaseError) return /^57P|^42P04|^23505/.test(error.code ?? '')
   return !(error instanceof StartupError)

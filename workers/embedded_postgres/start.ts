@@ -5,7 +5,7 @@ import { killServer, type Settings, stopServer } from './server.ts'
 import { isLast, join, type Membership, urlOf } from './session.ts'
 import type { User } from './user.ts'
 
-/** A running server. `owned`: no other Mailbrook uses it. */
+/** A running server. `owned`: no other Mailbrook uses the server. */
 export type EmbeddedPostgres = {
   url: string
   owned: boolean

@@ -81,7 +81,7 @@ class Inbound {
     const dependencies = { ...this.#foundation, readTokenKeys: this.#readTokenKeys }
     const reported = await findReturnPathParty(dependencies, text)
     if (reported) parties.set(reported.recipient, reported)
-    // Not by the address, since the operator's address may belong to another account.
+    // Stored under `postmaster`, not under the address of the operator, which may belong to another account.
     else if (isBarePostmaster(text)) parties.set('postmaster', await this.#findOperator())
     else {
       const party = await this.#findReceiver(text, parties)

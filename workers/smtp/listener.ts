@@ -23,7 +23,7 @@ export function replyAfter(
   )
 }
 
-/** Commands that smtp-server would reply to by default, with jokes to some of them. */
+/** Commands that smtp-server would otherwise accept or reply to, to some of them with a joke. */
 const DISABLED = ['XCLIENT', 'XFORWARD', 'WIZ', 'SHELL', 'KILL']
 
 /** Returns the limits of this process. Tests pass smaller ones. */
@@ -61,7 +61,7 @@ export async function listenForSmtp(
     watchCertificate(
       files,
       renewed => listener.updateSecureContext(renewed),
-      error => log.error({ err: error }, 'the certificate has changed and cannot be used; the last one holds'),
+      error => log.error({ err: error }, 'the changed certificate cannot be used; the previous one stays in use'),
     )
   await new Promise<void>((resolve, reject) => {
     listener.once('error', (error: NodeJS.ErrnoException) => {

@@ -114,7 +114,7 @@ class Submission {
   #toReply(error: unknown): SmtpReplyError {
     const reply = toReply(error)
     if (reply.responseCode === 451 && !(error instanceof SmtpReplyError)) {
-      this.#foundation.log.warn({ err: error }, 'mail was not taken')
+      this.#foundation.log.warn({ err: error }, 'submitted mail could not be accepted')
     }
     return reply
   }

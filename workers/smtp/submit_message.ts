@@ -21,7 +21,7 @@ import { listSendingDomains } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 
-/** Number of long messages that are in memory at once. Others are not read meanwhile. */
+/** Most long messages that are in memory at the same time. Others wait unread. */
 const LONG_AT_ONCE = 2
 
 /** Accepts a message as an email to the recipients of its envelope. Returns its id. @throws {ApiError} */
@@ -104,7 +104,7 @@ async function refuseSender(
   )
 }
 
-/** Keeps the fields that the client wrote itself and that people or programs look for later: Message-ID, Date and Sender. */
+/** Keeps the fields of the client that people or programs search for later: Message-ID, Date and Sender. */
 function withOwnFields(draft: Draft, { headers }: ParsedMessage, { sender }: SubmittedEmail): Draft {
   const date = keptDate(headers, now())
   const own = { ...(date && { Date: date }), ...(sender && { Sender: formatAddress(sender) }) }
@@ -112,7 +112,7 @@ function withOwnFields(draft: Draft, { headers }: ParsedMessage, { sender }: Sub
     ...draft,
     message_id: keptMessageId(headers) ?? draft.message_id,
     headers: { ...draft.headers, ...own },
-    renderer: undefined, // the mail program of the author has decided which parts it has
+    renderer: undefined, // the author's mail program has already made the parts
     track_opens: false, // the parts are sent as they are, byte for byte
     track_clicks: false,
   }

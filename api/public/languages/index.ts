@@ -8,5 +8,5 @@ import { pt } from './pt.ts'
 import { sv } from './sv.ts'
 import type { Words } from './words.ts'
 
-/** The languages of the pages for recipients by their tag (RFC 5646). The first one is for all other readers. */
+/** The languages of the pages for recipients, by tag (RFC 5646). The first one is used for readers of other languages. */
 export const LANGUAGES: Record<string, Words> = { en, de, fr, es, it, pt, nl, sv }

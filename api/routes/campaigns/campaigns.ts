@@ -109,7 +109,7 @@ export const campaigns = [
     params,
     summary: 'Delete a draft or a scheduled campaign',
     description:
-      'Ends a campaign that recurs: nothing more of it is sent. One that was sent before can still be read by its id, with its reports.',
+      'A recurring campaign ends: nothing more of it is sent. A campaign that was sent before can still be read by its id, with its reports.',
     answers: { 200: deleted('campaign') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await removeCampaign(ctx.pool, { account_id, id })

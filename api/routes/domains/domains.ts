@@ -78,7 +78,7 @@ export const domains = [
     summary: 'Delete a domain',
     query: z.object({
       with_contacts: flag.describe(
-        '`true` also deletes the contacts and the campaigns of the domain. Without it, a domain that has some is not deleted.',
+        '`true` also deletes the contacts, campaigns and automations of the domain. Without it, a domain that has any is not deleted.',
       ),
     }),
     answers: { 200: deleted('domain') },

@@ -7,7 +7,7 @@ import { copyTemplate, publishTemplate } from '#flows/templates/change_template.
 import { renderTemplate } from '#flows/templates/render_template.ts'
 import { TemplateCopy, TemplateRendering } from '#lib/templates/new_template.ts'
 import { Template } from '#sql/templates/templates.ts'
-import { params, requireTemplate, requireWhole } from './template_ref.ts'
+import { params, requireTemplate, requireTemplateId } from './template_ref.ts'
 
 const RenderedTemplate = z
   .object({
@@ -49,7 +49,7 @@ export const templateActions = [
     body: json(TemplateRendering),
     answers: { 200: RenderedTemplate },
   }).handle(async (ctx, { account_id, params, body }) => {
-    const id = await requireTemplate(ctx, account_id, params.id)
+    const id = await requireTemplateId(ctx, account_id, params.id)
     const rendered = await renderTemplate(ctx.pool, account_id, id, body()?.variables ?? {})
     return { object: 'rendered_template', ...rendered }
   }),
@@ -64,10 +64,10 @@ export const templateActions = [
     answers: { 201: Template },
     errors: KEY_ERRORS,
   }).handle(async (ctx, { account_id, params, body }) => {
-    const id = await requireTemplate(ctx, account_id, params.id)
+    const id = await requireTemplateId(ctx, account_id, params.id)
     const name = body()?.name
     return answerRequested(ctx, `/templates/${id}/duplicate`, async tx =>
-      requireWhole(tx, account_id, await copyTemplate(tx, account_id, id, name)),
+      requireTemplate(tx, account_id, await copyTemplate(tx, account_id, id, name)),
     )
   }),
 ]

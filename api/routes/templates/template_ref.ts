@@ -12,10 +12,10 @@ const id: Param<string> = {
 }
 export const params = { id }
 
-export async function requireWhole(db: Queryable, account_id: string, ref: string): Promise<Template> {
+export async function requireTemplate(db: Queryable, account_id: string, ref: string): Promise<Template> {
   return orNotFound('Template', await findTemplate(db, account_id, ref))
 }
 
-export async function requireTemplate(ctx: Context, account_id: string, ref: string): Promise<string> {
+export async function requireTemplateId(ctx: Context, account_id: string, ref: string): Promise<string> {
   return orNotFound('Template', await findTemplateId(ctx.pool, account_id, ref))
 }

@@ -7,7 +7,7 @@ import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { changeTemplate, createTemplate, removeTemplate } from '#flows/templates/change_template.ts'
 import { NewTemplate, TemplateChange } from '#lib/templates/new_template.ts'
 import { ListedTemplate, listTemplates, Template, TemplateStatus } from '#sql/templates/templates.ts'
-import { params, requireTemplate, requireWhole } from './template_ref.ts'
+import { params, requireTemplate, requireTemplateId } from './template_ref.ts'
 
 /** `q` is one line, since the fields that it searches are joined with line breaks. */
 const filters = {
@@ -31,7 +31,7 @@ export const templates = [
   }).handle(async (ctx, { account_id, body }) => {
     const given = body()
     return answerRequested(ctx, '/templates', async tx =>
-      requireWhole(tx, account_id, await createTemplate(tx, account_id, given)),
+      requireTemplate(tx, account_id, await createTemplate(tx, account_id, given)),
     )
   }),
 
@@ -52,7 +52,7 @@ export const templates = [
     params,
     summary: 'Get a template in its newest version',
     answers: { 200: Template },
-  }).handle(async (ctx, { account_id, params: { id } }) => requireWhole(ctx.pool, account_id, id)),
+  }).handle(async (ctx, { account_id, params: { id } }) => requireTemplate(ctx.pool, account_id, id)),
 
   operation('PATCH /templates/:id', {
     id: 'updateTemplate',
@@ -64,7 +64,7 @@ export const templates = [
     answers: { 200: changed('template') },
     errors: ['invalid_from_address', TAKEN],
   }).handle(async (ctx, { account_id, params, body }) => {
-    const id = await requireTemplate(ctx, account_id, params.id)
+    const id = await requireTemplateId(ctx, account_id, params.id)
     await changeTemplate(ctx.pool, account_id, id, body())
     return { object: 'template', id }
   }),
@@ -74,7 +74,7 @@ export const templates = [
     access: 'full',
     params,
     summary: 'Delete a template',
-    description: 'A template that a scheduled campaign uses cannot be deleted.',
+    description: 'A template that a scheduled campaign or an enabled automation uses cannot be deleted.',
     answers: { 200: deleted('template') },
   }).handle(async (ctx, { account_id, params }) => {
     const id = await removeTemplate(ctx.pool, account_id, params.id)

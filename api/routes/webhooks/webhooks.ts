@@ -28,7 +28,7 @@ export const webhooks = [
     answers: { 201: Webhook.extend(secret).meta({ id: 'WebhookWithSecret' }) },
     errors: ['missing_required_field', ...KEY_ERRORS],
   }).handle(async (ctx, { account_id, body }) => {
-    const given = withEndpoint(ctx, body())
+    const given = withCheckedEndpoint(ctx, body())
     return answerSecret(ctx, '/webhooks', tx => addWebhook(tx, ctx.secrets, account_id, given))
   }),
 
@@ -58,7 +58,7 @@ export const webhooks = [
     answers: { 200: changed('webhook') },
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     await requireWebhook(ctx.pool, { account_id, webhook_id: id })
-    await changeWebhook(ctx.pool, account_id, id, withEndpoint(ctx, body()))
+    await changeWebhook(ctx.pool, account_id, id, withCheckedEndpoint(ctx, body()))
     return { object: 'webhook', id }
   }),
 
@@ -109,7 +109,7 @@ export const webhooks = [
 ]
 
 /** Checks the endpoint, if one is given, against the policy of the operator. @throws {ApiError} `validation_error` */
-function withEndpoint<Given extends { endpoint?: string | undefined }>(ctx: Context, given: Given): Given {
+function withCheckedEndpoint<Given extends { endpoint?: string | undefined }>(ctx: Context, given: Given): Given {
   if (given.endpoint === undefined) return given
   return { ...given, endpoint: readEndpoint(given.endpoint, ctx.connections.policy) }
 }

@@ -52,9 +52,9 @@ export async function saveAutomation(
   before: StoredAutomation,
   { settings, graph }: { settings: Settings; graph: Graph },
 ): Promise<Graph> {
-  const isEnabledAnew = settings.status === 'enabled' && before.status === 'disabled'
-  const isOtherwise = settings.purpose !== before.purpose || settings.domain_id !== before.domain_id
-  const isChecked = isEnabledAnew || isOtherwise || !isSame(graph, before.graph)
+  const isBeingEnabled = settings.status === 'enabled' && before.status === 'disabled'
+  const hasOtherPurposeOrDomain = settings.purpose !== before.purpose || settings.domain_id !== before.domain_id
+  const isChecked = isBeingEnabled || hasOtherPurposeOrDomain || !isSame(graph, before.graph)
   const checked = isChecked ? await checkGraph(tx, config, { ...automation, settings, graph }) : before.graph
   const version = isSame(checked, before.graph) ? before.version : before.version + 1
   await updateAutomation(tx, automation, { ...settings, trigger: triggerOf(checked), version })

@@ -47,7 +47,7 @@ async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
 }
 
 async function blame({ pool, log }: Services, run: RunId, error: unknown): Promise<void> {
-  log.error({ err: error, run_id: run.id }, 'a run could not go on')
+  log.error({ err: error, run_id: run.id }, 'a run could not be advanced')
   const options = { seconds: RETRY_SECONDS, max_attempts: ATTEMPTS, error: GIVEN_UP }
   await pool.transaction(tx => postponeRun(tx, run, options))
 }

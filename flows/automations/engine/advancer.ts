@@ -53,7 +53,7 @@ export class Advancer {
 
   /** Advances due runs in the background; if that fails, polling retries them. */
   nudge(): void {
-    this.advance().catch(err => this.#log.error({ err }, 'due runs of automations could not go on'))
+    this.advance().catch(err => this.#log.error({ err }, 'due runs of automations could not be advanced'))
   }
 
   /** Stops polling and waits for the current set. */

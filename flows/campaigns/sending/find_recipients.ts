@@ -13,7 +13,7 @@ const SLICE = 5_000
  * or topic no longer exists.
  */
 export async function findRecipients(tx: Tx, run: Run, simulator_domain: string, slice = SLICE): Promise<boolean> {
-  // In local time the mail goes out hours later, so recent mail is checked only then.
+  // Mail in local time is sent hours later, so the limit of recent mail is checked only then.
   const looked_for = run.send_in_local_time ? { ...run, skip_if_mailed_within_hours: null } : run
   const addressed = await loadAddressed(tx, run.account_id, looked_for, simulator_domain)
   if (!addressed) return false

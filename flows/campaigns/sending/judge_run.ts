@@ -14,8 +14,8 @@ const MAX_UNREACHED = 50
 
 /**
  * Pauses a campaign with too many bounces or complaints, or whose mail reaches no server at all. Bounces are judged per
- * 500 results. Complaints are judged over all results since they last paused the campaign, and together with those of
- * the domain's other campaigns until that has paused it once. Returns true if it was paused.
+ * 500 results. Complaints are judged over all results since they last paused the campaign. They are also judged
+ * together with those of the domain's other campaigns, until that has paused the campaign once. Returns true if it was paused.
  */
 export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
   const { delivered = 0, bounced = 0, sent = 0, complained = 0, unreached = 0 } = await readFigures(tx, run)

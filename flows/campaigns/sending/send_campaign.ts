@@ -20,9 +20,9 @@ const SLICE = 1_000
 /** Recipients released per commit once the winner is known. */
 const RELEASED = 5_000
 
-/** A run that is this late for its next step has lost its job. */
+/** The job of a run that is this late for its next step was lost. */
 const LOST_SECONDS = 40
-/** How long until a campaign is looked at again: while its mail goes out, and while it waits for retries. */
+/** How long until a campaign continues: while its mail is sent, and while it waits for retries. */
 const SOON_SECONDS = 1
 const LATER_SECONDS = 10
 /** Longest wait for the next time zone, which may be hours away. */

@@ -11,7 +11,7 @@ import type { Tx } from '#sql/pool.ts'
  * Rejects a change of the domain or the A/B test after the first run: figures of earlier runs depend on them. @throws
  * {ApiError} 422
  */
-export async function requireSame(
+export async function requireUnchanged(
   tx: Tx,
   campaign: CampaignId,
   before: Pick<CampaignFields, 'domain_id' | 'ab_test'>,

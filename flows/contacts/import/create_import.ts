@@ -31,7 +31,7 @@ export async function storeCsv(blobs: Blobs, account_id: string, csv: string): P
 }
 
 /**
- * Reads the header of a file at once, for an import of it.
+ * Checks an import and reads the header of its file, before the import is queued.
  *
  * @throws {ApiError} 404, `validation_error`
  */

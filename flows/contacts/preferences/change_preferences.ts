@@ -21,7 +21,7 @@ import { type Change, tellContact, tellEmail } from './tell_changes.ts'
 export type Wish = { everything?: Subscription; topics?: TopicChoice[] }
 
 /**
- * Preferences before and after a change. The same object if there was nothing to change. `is_limited`: the person opted in too often
+ * Preferences before and after a change; both are the same object if nothing changed. `is_limited`: the person opted in too often
  * to do so again.
  */
 export type ChangedPreferences = { before: Preferences; after: Preferences; is_limited: boolean }
@@ -56,12 +56,12 @@ async function changeInside(
   const locked = await lockPreferences(tx, token, wishOf)
   if (!locked) return null
   const { before, wanted } = locked
-  const mayOptIn = !optIns.isReached(nameOf(token))
+  const mayOptIn = !optIns.isReached(keyOf(token))
   const allowed = mayOptIn ? wanted : wanted.filter(isOptOut)
   const is_limited = allowed.length < wanted.length
   const changes = await store(tx, token, before, allowed)
   if (changes.length === 0) return { before, after: before, is_limited }
-  optIns.add(nameOf(token), changes.filter(change => !isOptOut(change)).length)
+  optIns.add(keyOf(token), changes.filter(change => !isOptOut(change)).length)
   const consents = changes.map(change => ({ ...change, email: token.address }))
   await insertConsents(tx, token, consents, origin)
   await tellContact(tx, token, before, changes)
@@ -69,7 +69,7 @@ async function changeInside(
   return { before, after: (await findPreferences(tx, token)) as Preferences, is_limited }
 }
 
-function nameOf({ account_id, domain_id, address }: Person): string {
+function keyOf({ account_id, domain_id, address }: Person): string {
   return `${account_id} ${domain_id} ${address}`
 }
 
@@ -100,13 +100,13 @@ async function lockPreferences(
 
 /** Returns the changes that a wish makes; a change of everything comes first. */
 function differences({ is_unsubscribed, has_complained, topics }: Preferences, wish: Wish): Change[] {
-  const is = new Map<string | null, boolean>(topics.map(topic => [topic.id, topic.is_subscribed]))
-  is.set(null, !is_unsubscribed)
+  const isSubscribed = new Map<string | null, boolean>(topics.map(topic => [topic.id, topic.is_subscribed]))
+  isSubscribed.set(null, !is_unsubscribed)
   const everything = wish.everything ? [{ topic_id: null, subscription: wish.everything }] : []
   const wanted = [...everything, ...(wish.topics ?? []).map(({ id, subscription }) => ({ topic_id: id, subscription }))]
   return wanted.filter(({ topic_id, subscription }) => {
     const isOptIn = subscription === 'opt_in'
-    return is.has(topic_id) && is.get(topic_id) !== isOptIn && !(isOptIn && has_complained)
+    return isSubscribed.has(topic_id) && isSubscribed.get(topic_id) !== isOptIn && !(isOptIn && has_complained)
   })
 }
 

@@ -18,7 +18,7 @@ const MAX_REDIRECTS = 3
 
 /** Most files fetched at the same time, in all and per account: all paths of an account may lead to slow servers. */
 const AT_ONCE = 32
-const OF_ACCOUNT = 8
+const AT_ONCE_PER_ACCOUNT = 8
 
 /**
  * Returns the files of an email, all of them stored. The file at a path is fetched once, for the first attempt: later
@@ -63,7 +63,7 @@ export function createFetchFiles({ pool, config, log, blobs, signal }: Dependenc
 }
 
 function takeTurns(): <T>(account_id: string, act: () => Promise<T>) => Promise<T> {
-  const turns = new FairQueue<() => void>(AT_ONCE, OF_ACCOUNT)
+  const turns = new FairQueue<() => void>(AT_ONCE, AT_ONCE_PER_ACCOUNT)
   const pump = () => {
     for (let begin = turns.take(); begin; begin = turns.take()) begin()
   }

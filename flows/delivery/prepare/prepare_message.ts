@@ -33,7 +33,7 @@ export type SenderDomain = Wishes & { name: string; return_path: string | null }
  * recipients, or per recipient if the email is personal (lib/contents/compile_content.ts).
  */
 export type Prepared = { sender: SenderDomain; size: number; compose(recipient: Recipient): Promise<Buffer> }
-/** `onSlow` is called before it has to wait for servers of strangers. */
+/** `onSlow` is called before it waits for a server of somebody else, which may be slow. */
 export type PrepareMessage = (email: EmailId, onSlow?: () => void) => Promise<Prepared>
 
 type Dependencies = {
@@ -99,7 +99,7 @@ async function loadEach(pool: Pool, ids: EmailId[]): Promise<(EmailToSend | Erro
     })
   } catch (cause) {
     if (!(cause instanceof z.ZodError)) throw cause
-    if (ids.length === 1) return [new ComposeError('What is stored of it could not be read.', { cause })]
+    if (ids.length === 1) return [new ComposeError('Its stored data could not be read.', { cause })]
     return (await Promise.all(ids.map(id => loadEach(pool, [id])))).flat()
   }
 }

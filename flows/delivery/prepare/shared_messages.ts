@@ -52,7 +52,7 @@ export class SharedMessages {
     if (isPersonal(renderer)) this.#disuse(id)
   }
 
-  /** `onSlow` is called if preparing waits for servers of strangers. */
+  /** `onSlow` is called if preparing waits for a server of somebody else. */
   prepare({ account_id, email_id }: ClaimedDelivery, onSlow: () => void = () => {}): Promise<Prepared> {
     const shared = this.#of(email_id)
     if (shared.isSlow) onSlow()

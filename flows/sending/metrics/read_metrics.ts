@@ -35,8 +35,8 @@ export async function answerMetrics(db: Queryable, account_id: string, asked: As
     const advice = 'Ask for a shorter range, a coarser granularity, fewer dimensions or fewer ids.'
     throw new ApiError('validation_error', `The answer would have more than ${limit} rows. ${advice}`)
   }
-  const isAlone = dimensions.length === 1 && periods.length > 0
-  const data = isAlone ? fill(rows, periods) : rows
+  const hasOnlyPeriods = dimensions.length === 1 && periods.length > 0
+  const data = hasOnlyPeriods ? fill(rows, periods) : rows
   return {
     object: 'metrics',
     start_date: range.start,

@@ -47,7 +47,7 @@ async function storePart<In, Out, Found>(
   }
 }
 
-/** Returns true if Postgres was unavailable for so long that all waiting callers have waited as long. */
+/** Returns true if every other waiting caller would get this error too, since Postgres is unavailable. */
 export function concernsAll(error: unknown): boolean {
   return error instanceof ApiError && isAway(error.cause)
 }

@@ -14,7 +14,7 @@ const api = await startApi(t, world, account.key)
 
 const access = Object.fromEntries(routesOf(operations).map(({ method, path, access }) => [`${method} ${path}`, access]))
 
-t.test('all routes except these need a full-access key', async t => {
+t.test('every route needs a full-access key, except those for sending and the dashboard', async t => {
   const others = Object.entries(access).filter(([, who]) => who !== 'full')
   t.strictSame(Object.fromEntries(others), {
     'POST /emails': 'sending',
@@ -39,7 +39,7 @@ async function refusal(route: string, key: string | null): Promise<string | null
 }
 
 for (const [route, who] of Object.entries(access)) {
-  t.test(`${route} is for ${who === 'dashboard' ? 'no key' : `keys of ${who} access`}`, async t => {
+  t.test(`${route} accepts ${who === 'dashboard' ? 'no API key' : `keys with ${who} access`}`, async t => {
     t.equal(await refusal(route, null), '401 missing_api_key')
     t.equal(await refusal(route, generateApiKey()), '403 invalid_api_key')
     t.equal(await refusal(route, account.key), who === 'dashboard' ? '403 dashboard_only' : null)

@@ -45,7 +45,7 @@ t.test('requests without a key or with different keys are never replayed', async
   t.equal(ids.size, 4)
 })
 
-t.test('field order, white space and escapes do not change the payload', async t => {
+t.test('field order, white space and escapes do not change the payload of a key', async t => {
   const key = newKey()
   const body = { ...email, headers: { 'X-A': '1', 'X-B': '2' }, tags: [{ name: 'a', value: 'b' }] }
   const { id } = await send(key, body)
@@ -56,14 +56,14 @@ t.test('field order, white space and escapes do not change the payload', async t
   }
 })
 
-t.test('a camelCase name is another payload than its snake_case twin', async t => {
+t.test('a camelCase and a snake_case name are different payloads of an Idempotency-Key', async t => {
   const key = newKey()
   const { id } = await send(key, { ...email, replyTo: 'ann@b.com' })
   t.match(await send(key, { ...email, replyTo: 'ann@b.com' }), { status: 200, id, replayed: 'true' })
   t.match(await send(key, { ...email, reply_to: 'ann@b.com' }), conflict)
 })
 
-t.test('any difference in meaning is a conflict, and sends nothing', async t => {
+t.test('an Idempotency-Key with another payload is a conflict and sends nothing', async t => {
   const key = newKey()
   const { id } = await send(key)
   const before = await countEmails()
@@ -86,7 +86,7 @@ t.test('accounts do not share idempotency keys', async t => {
   t.not(answer.id, id)
 })
 
-t.test('a request that failed leaves its key free', async t => {
+t.test('a failed request leaves its Idempotency-Key free', async t => {
   const key = newKey()
   const bad = { ...email, to: ['x@example.com'] }
   const failures = [
@@ -104,7 +104,7 @@ t.test('a request that failed leaves its key free', async t => {
   t.match(await send(key), { status: 200, replayed: null })
 })
 
-t.test('a key can be used anew after 24 hours', async t => {
+t.test('an Idempotency-Key can be reused after 24 hours', async t => {
   const key = newKey()
   const { id } = await send(key)
   const age = (interval: string) =>
@@ -121,7 +121,7 @@ t.test('a key can be used anew after 24 hours', async t => {
   t.match(await send(key), conflict)
 })
 
-t.test('a retry replays even when its domain is gone', async t => {
+t.test('a retry replays even if its domain was deleted', async t => {
   const gone = await newAccount(world)
   const key = newKey()
   const { id } = await send(key, emailOf(gone), { key: gone.key })

@@ -44,7 +44,7 @@ t.test('an Idempotency-Key must have 1 to 255 printable characters and be given 
   }
 })
 
-t.test('any JSON payload is compared by meaning, not by bytes', async t => {
+t.test('payloads of an Idempotency-Key are compared by meaning, not by bytes', async t => {
   let keys = 0
   const property = fc.asyncProperty(fc.jsonValue(), async value => {
     const headers = { 'idempotency-key': `pair ${++keys}` }

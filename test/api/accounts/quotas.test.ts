@@ -74,7 +74,7 @@ t.test('mail to the simulator counts toward the quota', async t => {
   t.match(await send(account), daily)
 })
 
-t.test('emails stop counting when they leave the window, not earlier', async t => {
+t.test('emails stop counting toward the quota when they leave its window', async t => {
   const account = await openAccount({ day: 1, month: 2 })
   await send(account)
   const age = (interval: string) =>
@@ -102,7 +102,7 @@ t.test('credits extend only the monthly quota, and are used up', async t => {
   t.match(await send(account), monthly)
 })
 
-t.test('cancel refunds quota and credits', async t => {
+t.test('canceling an email refunds quota and credits', async t => {
   const account = await openAccount({ day: 3, month: 2, credits: 1 })
   const { body } = await send(account, { to: people(3), scheduled_at: 'in 2 hours' })
   t.match(await send(account), daily)
@@ -175,7 +175,7 @@ t.test('a quota refusal names the limit, the rest and the time to retry', async 
   )
 })
 
-t.test('Retry-After of a batch is when all of it fits', async t => {
+t.test('Retry-After of a batch says when all of it fits the quota', async t => {
   const account = await openAccount({ day: 10 })
   await setUsage(account, 'minute', [
     [600, 4],

@@ -80,7 +80,7 @@ async function without(table: string, act: () => Promise<unknown>): Promise<void
   await pool.pg.query(`ALTER TABLE gone RENAME TO ${table}`)
 }
 
-t.test('requests and deliveries run, with failures that could leak secrets', async t => {
+t.test('requests and deliveries run and fail in ways that could leak secrets', async t => {
   const path = `http://${ALLOWED}:${port}/${encodeURIComponent(HOSTILE)}`
   await deliver((await send({ attachments: [fileOf(1)] })).id)
   t.ok(relay.logins.length > 0)

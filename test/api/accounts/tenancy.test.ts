@@ -14,7 +14,7 @@ import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 const world = await openWorld(t)
 const mine = await newAccount(world)
 const theirs = await newAccount(world)
-// Requests that name no domain use this one.
+// Requests that name no domain use this domain.
 await world.pool.pg.query(
   'UPDATE api_keys k SET default_domain_id = d.id FROM domains d WHERE d.account_id = k.account_id',
 )
@@ -194,7 +194,7 @@ const lists = routes
   .filter(({ method, path }) => method === 'GET' && !path.includes(':') && !NO_LISTS.includes(path))
   .map(({ path }) => path)
 
-t.test('every route with an id in its path is tried', async t => {
+t.test('every route with an id in its path is listed here', async t => {
   const withId = routes.filter(({ path }) => path.includes(':')).map(({ method, path }) => `${method} ${path}`)
   t.strictSame(Object.keys(foreignIds).sort(), withId.sort())
 })

@@ -75,7 +75,7 @@ t.test('steps that do not fit together are refused by name', async t => {
   )
 })
 
-t.test('things that a step refers to must exist on its domain', async t => {
+t.test('templates, topics, segments and properties of a step must exist on its domain', async t => {
   const id = newId()
   const topic_id = await makeTopic(world, account, { name: 'Other', domain_id: other_domain })
   const rule = (field: string) => ({ type: 'rule', field, operator: 'exists' })

@@ -47,7 +47,7 @@ t.test('GET /automations/:id/runs filters by status', async t => {
   })
 })
 
-t.test('runs come in pages', async t => {
+t.test('GET /automations/:id/runs returns runs in pages', async t => {
   t.strictSame(await list('?limit=2').then(({ has_more, data }) => [has_more, data.length]), [true, 2])
   t.strictSame(await idsOf(`?limit=2&after=${newest[1]}`), newest.slice(2, 4))
   t.strictSame(await idsOf(`?limit=2&before=${newest[4]}`), newest.slice(2, 4))

@@ -38,7 +38,7 @@ const users: [string, string, string, object][] = [
   ],
 ]
 
-t.test('things that an enabled automation uses cannot be deleted', async t => {
+t.test('segments, topics, templates and properties of an enabled automation cannot be deleted', async t => {
   for (const [what, path, name, step] of users) {
     const id = await createAutomation(api, account, { name, status: 'enabled', steps: [start, step] })
     const { status, body } = await remove(path)
@@ -50,7 +50,7 @@ t.test('things that an enabled automation uses cannot be deleted', async t => {
   }
 })
 
-t.test('things that only disabled automations use can be deleted; then enabling is refused', async t => {
+t.test('a disabled automation does not prevent deletions, and cannot be enabled after them', async t => {
   const messages = []
   for (const [what, path, , step] of users.filter(([what], n) => users[n - 1]?.[0] !== what)) {
     const id = await createAutomation(api, account, { steps: [start, step] })
@@ -66,7 +66,7 @@ t.test('things that only disabled automations use can be deleted; then enabling 
   ])
 })
 
-t.test('exactly one of a concurrent enable and delete succeeds', async t => {
+t.test('exactly one of enabling an automation and deleting its segment at once succeeds', async t => {
   const outcomes = new Set<string>()
   for (let n = 0; n < 6; n++) {
     const { id: segment_id } = await post('/segments', { name: `B${n}`, domain: account.domain })

@@ -60,7 +60,7 @@ t.test('a campaign is sent with the published version of its template', async t 
   shows(t, rows, [{ subject: 'One', reply_to: ['r@b.co'] }])
 })
 
-t.test('a campaign without recipients, or with others than expected, is refused', async t => {
+t.test('a campaign without recipients, or with another number than expected, is refused', async t => {
   const segment_id = (
     await post('/segments', { name: 'None', domain: account.domain, filter: { status: 'members_only' } })
   ).body.id
@@ -80,7 +80,7 @@ t.test('a domain that cannot send refuses campaigns like emails', async t => {
   await setDomain('paused_at = NULL, paused_by = NULL')
 })
 
-t.test('a BASE_URL without public https refuses a campaign that leaves the server', async t => {
+t.test('a campaign that leaves the server is refused without a public https BASE_URL', async t => {
   const sendAs = async (BASE_URL: string, transport: string) => {
     const config = { ...world.config, BASE_URL, MAIL_TRANSPORT: transport }
     const other = await startApi(t, { ...world, config } as Foundation, account.key)
@@ -132,7 +132,7 @@ t.test('POST /campaigns/:id/send warns of a segment without conditions', async t
         warnings: string[]
       }
     ).warnings
-  shows(t, await warningsOf(await made({})), [/^The segment has no conditions, and so all contacts of the domain\. /])
+  shows(t, await warningsOf(await made({})), [/^The segment has no conditions, so it contains all contacts of the domain\. /])
   t.strictSame(await warningsOf(await made({ filter: { status: 'members_only' } })), [])
   t.strictSame(await warningsOf(account.domain_id), [])
 })
@@ -209,7 +209,7 @@ t.test('GET /campaigns/:id/recipients/preview counts who would get it and why ot
   shows(t, await previewOf({ audience_id, segment_id }), { contacts: 1, recipients: 1 })
 })
 
-t.test('things that a scheduled campaign uses cannot be deleted', async t => {
+t.test('the audience, segment, topic and template of a scheduled campaign cannot be deleted', async t => {
   const audience_id = (await post('/audiences', { name: 'Gone', domain: account.domain })).body.id
   await post(`/audiences/${audience_id}/contacts`, { email: 'p1@b.com' })
   const segment_id = (await post('/segments', { name: 'All', domain: account.domain })).body.id

@@ -103,7 +103,7 @@ t.test('a `sep=` line from Excel is not the header', async t => {
   shows(t, await get('/contacts/sep@b.com'), { first_name: 'A, B' })
 })
 
-t.test('a header that names the column of addresses twice is refused', async t => {
+t.test('a header with two columns of addresses is refused', async t => {
   const once = (name: string) => ({ statusCode: 422, message: `The header must have the column "${name}" only once.` })
   shows(t, await imports.ofText('email,email\na@b.com,b@b.com\n'), once('email'))
   shows(t, await imports.ofText('Email,plan,EMAIL\na@b.com,x,b@b.com\n'), once('Email'))
@@ -116,7 +116,7 @@ t.test('a header that names the column of addresses twice is refused', async t =
   shows(t, await get('/contacts/more@b.com'), { first_name: 'A', properties: { plan: 'p' } })
 })
 
-t.test('a `column_map` that has one column for two fields is refused', async t => {
+t.test('a `column_map` that maps one column to two fields is refused', async t => {
   const csv = 'email,Name\na@b.com,Ann\n'
   const refused = async (column_map: object, message: string) =>
     shows(t, await imports.ofText(csv, { column_map }), { statusCode: 422, message })

@@ -18,7 +18,7 @@ type Answered = { status: number; head: string; body: { id: string; message: str
 const part = (headers: string[], content: string | Buffer) =>
   Buffer.concat([Buffer.from(`--x\r\n${headers.join('\r\n')}\r\n\r\n`), Buffer.from(content), Buffer.from('\r\n')])
 
-/** Sends a form, without its end if it is said to have `of_length` bytes, and reads all that is sent back. */
+/** Sends a form and reads the whole response. With `of_length`, announces that many bytes and so leaves out the end. */
 async function post(parts: Buffer[], of_length = 0): Promise<Answered> {
   const form = Buffer.concat([...parts, Buffer.from(of_length > 0 ? '' : '--x--\r\n')])
   const head = [

@@ -14,7 +14,7 @@ const post = (path: string, body: object) => api.request('POST', `/api${path}`, 
 const campaign = { from: `ann@${account.domain}` }
 const variants = (fields: object) => ({ ...campaign, subject: 'S', ab_test: { variants: [{ subject: 'A' }, fields] } })
 
-/** How a text becomes a name, or text that people see beside others. */
+/** How to store a text as a name, or as another text that people see in lists. */
 const names: Record<string, (text: string) => [string, object]> = {
   audience: name => ['/audiences', { name }],
   segment: name => ['/segments', { name, domain: account.domain }],
@@ -44,11 +44,11 @@ const lines: typeof names = {
 const BREAKING = ['\n', '\t', '\u0085', '\u2028', '\u2029', '\u202a', '\u202b', '\u202c', '\u202d', '\u202e']
 const ISOLATES = ['\u2066', '\u2067', '\u2068', '\u2069']
 const INVISIBLE = ['\u200b', '\u200b \u2060', '\ufeff\u200d', '\u200e\u00ad']
-// Marks of a direction, joiners, and a character of a script from right to left.
+// Accepted: direction marks, joiners, and letters of a right-to-left script.
 const NEEDED = ['a\u200eb', 'a\u200fb', '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645', '\u{1f468}\u200d\u{1f469}']
 
 for (const [what, bodyOf] of Object.entries({ ...names, ...lines })) {
-  t.test(`${what}: control characters of lines and of directions are refused`, async t => {
+  t.test(`${what}: line breaks and direction controls are refused`, async t => {
     for (const char of [...BREAKING, ...ISOLATES]) {
       const [path, body] = bodyOf(`a${char}b`)
       const { status, body: answer } = await post(path, body)
@@ -61,7 +61,7 @@ for (const [what, bodyOf] of Object.entries({ ...names, ...lines })) {
   })
 }
 
-t.test('an import takes the controls of directions out of names, and a name that cannot be seen for none', async t => {
+t.test('an import removes direction controls from names, and ignores invisible names', async t => {
   const csv =
     'email,first_name,last_name\nturn@b.com,\u202eAnn\u202c,\u2067B\u200f\u2069\nnone@b.com,\u200b,\u202e\u200d\n'
   shows(t, await new Imports(api, account.key, importer).ofText(csv), { counts: { created: 2, failed: 0 } })

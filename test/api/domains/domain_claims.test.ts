@@ -236,7 +236,7 @@ t.test('a claim is deleted with its domain', async t => {
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })
 
-t.test('only one of two accounts that prove a name at once gets it', async t => {
+t.test('only one of two accounts that prove a claim at once gets the domain', async t => {
   const { owner, claimant, claimed } = await contend()
   const rival = await newAccount(world)
   const { body: rivals } = await claim(rival, owner.domain)
@@ -258,7 +258,7 @@ t.test('a claim fails when the operator vouches for the owner', async t => {
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 })
 
-t.test('a claim is blocked by mail that its owner is just sending', async t => {
+t.test('a claim is blocked by mail that the owner is sending at that moment', async t => {
   const { owner, claimant, claimed } = await contend()
   prove(claimed)
   const accepted = Promise.withResolvers<void>()

@@ -106,7 +106,7 @@ function sorted(counts: Record<string, number>): Record<string, number> {
   return Object.fromEntries([...names, ...rest].flatMap(name => (counts[name] ? [[name, counts[name]]] : [])))
 }
 
-t.test('opens and clicks of persons are counted in the period they happened', async t => {
+t.test('opens and clicks of people are counted in the period in which they happened', async t => {
   const account = await newAccount(world)
   const email = await trackedOf(account, await send(account, ['a@b.com'], { track_opens: true, track_clicks: true }))
   const other = await trackedOf(account, await send(account, ['b@b.com'], { track_clicks: true }))

@@ -223,7 +223,7 @@ t.test('a sending key sends with templates', async t => {
 const sendBatch = (body: object[], headers: Record<string, string> = {}) =>
   api.request('POST', '/api/emails/batch', { body, headers })
 
-t.test('batches with templates', async t => {
+t.test('POST /emails/batch sends templates', async t => {
   const worker = await startWorker(world)
   t.teardown(() => worker.stop())
 

@@ -7,14 +7,14 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 const [api, other] = [await startApi(t, world, account.key), await startApi(t, world, account.key)]
 
-/** Sends the form of the page of a sign-in, and returns the status. */
+/** Posts the sign-in form; returns the status. */
 async function signIn(email: string, password = PASSWORD, { url } = api): Promise<number> {
   const headers = { 'sec-fetch-site': 'same-origin' }
   const body = new URLSearchParams({ email, password })
   return (await fetch(`${url}/login`, { method: 'POST', headers, body, redirect: 'manual' })).status
 }
 
-t.test('signing in is not limited, and five wrong passwords within a minute are', async t => {
+t.test('sign-in allows five wrong passwords per minute, and any number of right ones', async t => {
   const { email } = await newMember(world, account.id, 'owner')
   const statuses: number[] = []
   for (let n = 0; n < 8; n++) statuses.push(await signIn(email, PASSWORD, n % 2 ? api : other))
@@ -29,7 +29,7 @@ t.test('signing in is not limited, and five wrong passwords within a minute are'
   )
 })
 
-t.test('many wrong passwords at once get five tries', async t => {
+t.test('sign-in checks only five of many concurrent wrong passwords', async t => {
   const { email } = await newMember(world, account.id, 'owner')
   const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => signIn(email, 'wrong', n % 2 ? api : other)))
   t.strictSame(statuses.toSorted(), [...Array(5).fill(422), ...Array(15).fill(429)])

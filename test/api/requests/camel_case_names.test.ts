@@ -22,7 +22,7 @@ for (const { id, body } of operations.filter(({ body }) => body)) {
 }
 
 /**
- * Yields the path of each member of an object whose camelCase name is not taken for it.
+ * Yields the path of each member of an object whose camelCase name is not accepted.
  *
  * @param before transforms that a value goes through before it comes to the schema
  */

@@ -120,7 +120,7 @@ const later: ErrorName[] = [
   ...(['contacts_busy', 'contacts_timeout', 'application_error'] as const),
 ]
 
-t.test('every error name is tested here or elsewhere, or is listed in `later`', async t => {
+t.test('every error name is tested here, in another file, or listed in `later`', async t => {
   const shown = new Set<string>(cases.map(({ name }) => name))
   for (const name of ['invalid_idempotent_request', 'concurrent_idempotent_requests']) shown.add(name)
   // Tested elsewhere: rate_limit, quotas, batch_deadline, safety_switches, warm_up, domains, events.

@@ -8,7 +8,7 @@ for (const { id, body, errors } of operations) {
   if (!body) continue
   const required = requiredOf(body.schema)
   if (required.length === 0) continue
-  t.test(`the body of ${id} refuses the lack of each required field as such`, async t => {
+  t.test(`each missing required field of ${id} is refused as missing_required_field`, async t => {
     t.ok(errors.some(({ name }) => name === 'missing_required_field'))
     for (const missing of required) {
       const others = required.filter(name => name !== missing).map(name => [name, 5])

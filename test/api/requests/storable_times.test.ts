@@ -25,7 +25,7 @@ t.test('every time that requests accept can be stored in Postgres', async t => {
   t.ok(accepted.length > texts.length, 'most of them are accepted')
 })
 
-t.test('a time that Postgres cannot hold is refused everywhere', async t => {
+t.test('a time that Postgres cannot store is refused everywhere', async t => {
   for (const value of ['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+14:00', '9999-12-31T23:59:59-23:59']) {
     const rules = { field: 'created_at', operator: 'before', value }
     shows(t, await api.request('POST', '/api/segments', { body: { name: value, rules } }), { status: 422 })

@@ -24,7 +24,7 @@ await world.pool.pg.query(
   [account_id, domain_id, texts],
 )
 
-t.test('rules find any text that a property can have, 13 at a time', async t => {
+t.test('rules of a segment find any text that a property can have', async t => {
   t.ok(texts.length > 100)
   for (let from = 0; from < texts.length; from += 13) {
     const wanted = texts.slice(from, from + 13)

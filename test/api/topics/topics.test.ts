@@ -134,7 +134,7 @@ t.test('PATCH /contacts/:id/topics opts a contact in and out of topics', async t
   t.strictSame(await list(), [of(offers, 'Offers', 'opt_out', 'opt_in'), of(weekly, 'Weekly', 'opt_out', 'opt_out')])
 })
 
-t.test('an unknown topic, contact or choice is refused and nothing is stored', async t => {
+t.test('a request with an unknown topic, contact or choice is refused and stores nothing', async t => {
   const topic = await makeTopic('Whole')
   const contact = (await post('/contacts', { email: 'whole@b.com', domain: account.domain })).body.id
   const choice = { id: topic, subscription: 'opt_out' }

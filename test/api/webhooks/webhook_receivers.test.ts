@@ -11,7 +11,7 @@ import { newAccount } from '#test/support/world.ts'
 
 const { hook, world, account, api, work, add, announce, deliver } = await openHistory(t)
 
-t.test('packages of receivers verify the signatures of real deliveries', async t => {
+t.test('packages that verify webhooks accept the signatures of real deliveries', async t => {
   const owner = await newAccount(world)
   const { id, signing_secret } = await add(['email.delivered'], owner)
   const email = await acceptEmail(world, owner, {
@@ -48,7 +48,7 @@ t.test('packages of receivers verify the signatures of real deliveries', async t
   t.ok(Math.abs(Number(given['x-service-timestamp']) - Date.now() / 1_000) < 60)
 })
 
-t.test('the `resend` package manages webhooks unmodified', async t => {
+t.test('the unmodified `resend` package manages webhooks', async t => {
   const { webhooks } = new Resend(account.key, { baseUrl: `${api.url}/api` })
   const must = <T>({ data, error }: { data: T | null; error: unknown }) => {
     t.equal(error, null)

@@ -61,7 +61,7 @@ export async function ask({ key }: Stage, method: 'GET' | 'POST', path: string, 
 /** A server with contacts, a sink, and a tool that measures how long an email takes to it. */
 export type CampaignStage = { stage: Stage; sink: Sink; latencies: Latencies }
 
-/** Opens it for a benchmark, and closes it at the end. */
+/** Opens such a server for a benchmark, and closes it at the end. */
 export async function onCampaignStage(contacts: number, run: (opened: CampaignStage) => Promise<void>): Promise<void> {
   const latencies = new Latencies()
   const stage = await openStage()

@@ -12,7 +12,7 @@ import { newAccount } from '#test/support/world.ts'
 import { rooms } from '#web/pages/index.ts'
 
 const HOSTILE = '"><img src=x onerror="pwned=1">evil 😀'
-/** With a control that turns the direction of the text that follows, which names must not have. */
+/** Contains a control character that reverses the text after it, which names must not have. */
 const TURNED = `\u202E${HOSTILE}`
 
 const branches = {

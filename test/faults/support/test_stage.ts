@@ -3,7 +3,7 @@ import type { Report } from '#test/faults/campaign.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 import { openStage, type Stage } from './stage.ts'
 
-/** Starts processes of the project on a database of this test; none is left at its end. */
+/** Starts processes of the project on a database of this test; all of them end with the test. */
 export async function openTestStage(t: Test): Promise<Stage> {
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1)) // which ends the processes too
   const stage = await openStage(await createDatabase(t))

@@ -2,7 +2,7 @@ import type { Stage } from './stage.ts'
 
 export type Version = 1 | 2
 
-/** When a contact buys: never (free plan), before its run waits for the purchase, while it waits, or too late. */
+/** When a contact buys: never (free plan), before its run waits for the purchase, during the wait, or after it. */
 const KINDS = ['free', 'before', 'during', 'late'] as const
 export type Kind = (typeof KINDS)[number]
 

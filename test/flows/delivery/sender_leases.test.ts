@@ -15,7 +15,7 @@ const account = await newAccount(world)
 const PATIENT = { connect: 5_000, message: 5_000, dot: 5_000 }
 const sweep = () => sweepDeliveries(world.pool, world.log, world.config)
 
-t.test('a lease that expires before the fence does not send the final dot', async t => {
+t.test('a delivery whose lease expires before the fence sends no final dot', async t => {
   const { url, arrived, id } = await openLosing(t, expire)
   const work = openWork(t, world, url)
   await send_emails({ email_ids: [id] }, work)

@@ -57,7 +57,7 @@ t.test('a delayed release gives an email up after 72 hours', async t => {
   shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
 })
 
-t.test('any later result settles a delivery in doubt, except a second doubt', async t => {
+t.test('a delivery in doubt is settled by any later result but another doubt', async t => {
   for (const [outcome, state] of Object.entries({ delivered: 'delivered', bounced: 'bounced', deferred: 'queued' })) {
     const [token] = await claim(await acceptEmail(world, account, { to: `${outcome}@y.com` }))
     await settle({ ...token, outcome: 'in_doubt', reason: 'no reply', delay: 900, hold: false })

@@ -12,7 +12,7 @@ const account = await newAccount(world)
 
 type Claimed = Token & { email_id: string; recipient: string }
 
-t.test('two recipients settled concurrently in batches leave the right status', async t => {
+t.test('an email has the right status after its recipients are settled concurrently in batches', async t => {
   const ids = await acceptMany(300, ['a@y.com', 'b@y.com'])
   const tokens = await claim(ids, 600)
   const side = (address: string, outcome: DeliveryResult['outcome']) =>
@@ -26,7 +26,7 @@ t.test('two recipients settled concurrently in batches leave the right status', 
   t.strictSame(rows, [{ status: 'bounced', count: 300 }])
 })
 
-t.test('two recipients of one email settled concurrently leave the right status', async t => {
+t.test('an email has the right status after its recipients are settled concurrently', async t => {
   const ids = await acceptMany(100, ['a@y.com', 'b@y.com'])
   for (const id of ids) {
     const [one, other] = await claim([id], 2)

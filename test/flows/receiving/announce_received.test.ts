@@ -90,7 +90,7 @@ t.test('email.received has the email as GET shows it, with files, without text',
   t.strictSame(await told(world, account.id), [], 'read twice, told once')
 })
 
-t.test('email.received of an unreadable email has what is known', async t => {
+t.test('email.received of an unreadable email has the known fields', async t => {
   const bomb = (MIME_BOMBS['many headers'] as (scale: number) => Buffer)(10)
   const id = await receive(work, account, bomb)
   const { created_at, domain_id, received_for, parse_error } = await show(id)

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import t from 'tap'
 import { Threads } from '#lib/async/threads.ts'
 
-const file = new URL('./mean_thread.ts', import.meta.url)
+const file = new URL('./misbehaving_thread.ts', import.meta.url)
 
 t.test('Threads ends a thread in an endless loop, and the next run succeeds', async t => {
   const threads = new Threads<string, string>(file, { count: 1, deadline_ms: 1_500, heap_mb: 64 })

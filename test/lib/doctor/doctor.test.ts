@@ -83,7 +83,7 @@ t.test('findAddresses prefers given addresses, then interfaces, then those of th
   t.strictSame(await findAddresses([], 'vm', dns, ['127.0.0.1']), [])
 })
 
-t.test('blocklists are checked for IPv4 and IPv6, and a refused query is no listing', async t => {
+t.test('blocklists are checked for IPv4 and IPv6, and a refused query does not count as listed', async t => {
   const labels = '5.113.0.203'
   const zen6 = `${reverseName('2a00:1450::5').replace('.ip6.arpa', '')}.zen.spamhaus.org`
   const zone: Zone = {

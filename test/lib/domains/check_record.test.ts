@@ -23,7 +23,7 @@ function text(record: DomainRecord['record'], name: string, value: string): Doma
 
 type Case = [what: string, found: Record<string, Records | Trouble> | string[], status: string, problem?: RegExp]
 
-/** A list holds the records found at the record's own name, of its type. */
+/** A list contains the DNS records of the same name and type as the checked record. */
 const cases: Record<keyof typeof wanted, Case[]> = {
   dkim: [
     ['as it is asked for', [`v=DKIM1; k=rsa; p=${P}`], 'verified'],

@@ -15,7 +15,7 @@ export async function dumpTables(pool: Pool): Promise<Map<string, string>> {
   return new Map(await Promise.all(dumps))
 }
 
-/** Forms in which a secret may be written: plain, in a URL, in hex, or anywhere in base64. */
+/** Forms in which a secret may be written: plain, in a URL, in hex, or inside longer base64. */
 export function formsOf(secret: string | Buffer): string[] {
   const bytes = Buffer.from(secret as string)
   const inBase64 = [0, 1, 2].flatMap(before => {

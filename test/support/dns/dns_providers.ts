@@ -19,7 +19,6 @@ export type Provider = {
   email_type: string
 }
 
-/** A header that only responses of the provider have, and none of a proxy before it. */
 type Answer = { status?: number; body?: unknown }
 type Handle = (provider: Provider, request: { method: string; url: URL; body: string; key: string }) => Answer
 
@@ -40,7 +39,7 @@ async function start(t: Test, path: string, zone: Omit<Kept, 'id'>[], handle: Ha
   return provider
 }
 
-/** The response that the test has set, once. */
+/** The response that the test has set; otherwise records the write and returns null. */
 function refusalOf(provider: Provider, what: string): Answer | null {
   const { refuse } = provider
   if (!refuse) provider.writes.push(what)

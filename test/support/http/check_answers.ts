@@ -35,7 +35,7 @@ export function checkAnswers(app: App): () => void {
   })
   return () => {
     if (faults.size === 0) return
-    console.error(`Answers differ from what is declared:\n${[...faults].join('\n')}`)
+    console.error(`Responses differ from the declared ones:\n${[...faults].join('\n')}`)
     process.exitCode = 1
   }
 }

@@ -13,7 +13,7 @@ import { MAIL_HOSTS, type MailHosts, openMailHosts } from '#test/support/dns/mai
 import { type NameServer, startZone, type Zone } from '#test/support/dns/name_server.ts'
 import { CERTIFICATE, KEY } from '#test/support/tls/certificate.ts'
 
-/** A second instead of minutes in production. */
+/** About a second, instead of minutes as in production. */
 const SHORT = {
   smtp: { connect: 500, message: 1_000, dot: 500 },
   dns: { try_ms: 100, tries: 2, deadline_ms: 400 },

@@ -25,7 +25,7 @@ export class Domain {
     this.isDestroyed = true
   }
 
-  /** The innermost domain that still exists: a test may have ended before its error comes. */
+  /** The innermost domain that still exists: a test may have ended before its error occurs. */
   static find(): Domain | undefined {
     let found = storage.getStore() ?? root
     while (found?.isDestroyed) found = found.outer

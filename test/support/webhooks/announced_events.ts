@@ -30,11 +30,11 @@ export async function addEndpoint(
   return { account_id, id, signing_secret, posted: () => hook.posted.filter(({ path }) => path === `/hook/${name}`) }
 }
 
-type Keeper = Pick<Foundation, 'pool' | 'secrets'>
+type Services = Pick<Foundation, 'pool' | 'secrets'>
 
 /** Adds a webhook for all events without checking its endpoint. Returns its id. */
 export async function insertUnchecked(
-  { pool, secrets }: Keeper,
+  { pool, secrets }: Services,
   account_id: string,
   endpoint: string,
 ): Promise<number> {

@@ -15,7 +15,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
 const { pool } = world
 
-t.test('a run passes a delay and sends an email', async t => {
+t.test('a run continues after a delay and sends an email', async t => {
   const account = await newAccount(world)
   const [ann] = (await addContacts(world, account, [{ email: 'ann@b.com', first_name: 'Ann' }])) as [string]
   const email = { from: `Acme <hi@${account.domain}>`, subject: 'Hi {{first_name}}', html: '<p>{{event.plan}}</p>' }

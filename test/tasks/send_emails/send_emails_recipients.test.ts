@@ -102,7 +102,7 @@ t.test('mail to a reserved domain is never sent, even if it was queued', async t
   t.match(told, Array(6).fill({ reason: 'The domain is reserved for documentation and tests.' }))
 })
 
-t.test('the queue explains why an email is not sent yet', async t => {
+t.test('`queue` of an email explains why it is not sent yet', async t => {
   const { work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'slow250-800@y.com' })
   const waiting = { recipient: 'slow250-800@y.com', attempts: 0, last_reply: null }

@@ -104,7 +104,7 @@ t.test('the operator sets the transport of a domain', async t => {
   await t.rejects(command(taken, 'pigeon'), { message: 'Which transport? capture, relay, direct or default.' })
 })
 
-t.test('a domain that needs a missing relay defers only its own emails', async t => {
+t.test('a domain whose relay is not configured defers only its own emails', async t => {
   const [asking, usual] = [await newAccount(world), await newAccount(world)]
   await command(asking, 'relay')
   const work = openWork(t, world, 'capture')

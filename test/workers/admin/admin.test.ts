@@ -104,7 +104,7 @@ t.test('account update sets the default brand of domains', async t => {
   const words = ['account', 'update', account.id]
   await refuses(t, '--brand-color must be a color such as `#1a5fb4`', ...words, '--brand-color', 'red')
   await refuses(t, '--brand-logo-url must be an https URL', ...words, '--brand-logo-url', 'x')
-  await refuses(t, 'What is to be updated?', ...words)
+  await refuses(t, 'Nothing to update: give at least one option.', ...words)
 })
 
 t.test('key create prints only a key that the API accepts', async t => {
@@ -254,7 +254,7 @@ t.test('an invalid command is refused with the usage', async t => {
     ['--name is missing', 'account', 'create'],
     ['--name needs a value', 'account', 'create', '--name', ''],
     ['Which account?', 'account', 'update', '--plan', 'free'],
-    ['What is to be updated?', 'account', 'update', id],
+    ['Nothing to update: give at least one option.', 'account', 'update', id],
     ['--add-credits must be a whole number of at most 9 digits', 'account', 'update', id, '--add-credits', 'many'],
     ['Which plan?', 'plan', 'set'],
     ['--plan must be one of: free, gold, unlimited', 'account', 'update', id, '--plan', 'x'],

@@ -92,7 +92,7 @@ t.test('the Return-Path of a raw message keeps quoted and international senders'
   }
 })
 
-t.test('sending to or from such an address is refused with an explanation', async t => {
+t.test('sending to or from an international or quoted address is refused with an explanation', async t => {
   const draft = { from: `ann@${account.domain}`, to: 'b@y.com', subject: 'x', text: 'x' }
   const cases: [object, string, RegExp][] = [
     [

@@ -111,7 +111,7 @@ t.test('a message for several accounts is stored for all or none', async t => {
   }
 })
 
-t.test('received messages count for the quota, and beyond it are refused', async t => {
+t.test('received messages count toward the quota, and are refused beyond it', async t => {
   const account = await receiver()
   const plan = `plan ${uuid()}`
   await query('INSERT INTO plans VALUES ($1, 3, 10)', [plan])

@@ -77,7 +77,7 @@ t.test('a message goes to its envelope recipients, whatever its header says', as
   }
 })
 
-t.test('recipients only in the envelope are shown to nobody', async t => {
+t.test('recipients that are only in the envelope are hidden, like Bcc', async t => {
   const listener = await newListener(world)
   const { request } = await startApi(t, world, listener.key)
   const inbox = await startInbox(t)
@@ -132,7 +132,7 @@ t.test('a message may have 100 envelope recipients, and more in its header', asy
   t.match(await client.command('RCPT TO:<more@y.com>'), /^452 4\.5\.3 /)
 })
 
-t.test('unusual headers are not a reason for refusal', async t => {
+t.test('a submitted message with unusual headers is accepted', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const client = await logIn(t, account.key, port)

@@ -1,6 +1,6 @@
 /**
  * A notice as it arrives after two to six hops: with the fields that real servers add on top, folded with tabs and with spaces,
- * some of them repeated. `n` chooses the hops and forms, so that the same number gives the same message.
+ * some of them repeated. `n` determines the hops and forms: the same number gives the same message.
  */
 export function asReceived(raw: string, n: number): string {
   const hops = 2 + (n % 5)

@@ -1,4 +1,4 @@
-/** Misbehaves in a worker thread, as no parser should. */
+/** A worker thread that loops endlessly, fills its memory or returns. */
 export default function run(what: 'loop' | 'fill' | 'answer'): string {
   const held: number[][] = []
   while (what === 'loop') held.length = 0
