@@ -100,7 +100,8 @@ function openServices(foundation: Foundation) {
 }
 
 function openListener({ config, log }: Foundation): Listener {
-  const onError = (error: Error) => log.warn({ err: error }, 'notifications of batches are not received; their rows are polled instead')
+  const onError = (error: Error) =>
+    log.warn({ err: error }, 'notifications of batches are not received; their rows are polled instead')
   return new Listener(config.DATABASE_URL as string, 'batches', onError)
 }
 

@@ -88,7 +88,8 @@ export class KeptServices implements Running {
   async #untilServed(pause_ms: number): Promise<void> {
     const { signal } = this.#leaving
     await sleep(pause_ms, undefined, { signal })
-    while ((await probe(this.#settings.DATABASE_URL as string)) !== 'serves') await sleep(PAUSE_MS, undefined, { signal })
+    while ((await probe(this.#settings.DATABASE_URL as string)) !== 'serves')
+      await sleep(PAUSE_MS, undefined, { signal })
   }
 
   /** Ends the child if this process exits without `stop`. */

@@ -16,7 +16,9 @@ const RUNNERS_STOP_MS = 20_000
 export type Runner = Pick<GraphileRunner, 'stop' | 'promise'>
 
 export async function stopRunners(runners: Runner[], log: Log): Promise<void> {
-  const stops = runners.map(runner => runner.stop().catch(error => log.warn({ err: error }, 'a runner could not be stopped')))
+  const stops = runners.map(runner =>
+    runner.stop().catch(error => log.warn({ err: error }, 'a runner could not be stopped')),
+  )
   await waitAtMost(RUNNERS_STOP_MS, Promise.all(stops))
 }
 

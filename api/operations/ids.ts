@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Reads an id of a resource: returns it in the form that Postgres takes, or null if it is no such id. */
+/** Reads an id of a resource: returns it in the form that Postgres takes, or null if it does not have the form of such an id. */
 export type IdShape = (text: string) => string | null
 
 /** UUIDs of any version are accepted: a cursor is only a position. */

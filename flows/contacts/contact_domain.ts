@@ -14,7 +14,7 @@ type Named = { caller: Caller; domain: string | null | undefined }
 /**
  * Returns the id of the domain that a request names by its name or id, else the default domain of its API key, else null.
  *
- * @throws {ApiError} 422 if it is no domain of the account
+ * @throws {ApiError} 422 if it is not a domain of the account
  */
 async function findNamed(db: Queryable, { caller, domain }: Named): Promise<string | null> {
   const { account_id, default_domain_id } = caller

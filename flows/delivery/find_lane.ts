@@ -12,7 +12,7 @@ type Dependencies = {
   /** Returns why this process may not hold one more delivery of a lane, or null if it may. */
   whyFull: (delivery: ClaimedDelivery, lane: string, isShared: boolean) => string | null
   onLane: (delivery: ClaimedDelivery, lane: string) => void
-  /** Called with the result of a delivery that must not go on. */
+  /** Called with the result of a delivery that cannot be sent now. */
   onResult: (delivery: ClaimedDelivery, result: DeliveryResult) => void
 }
 

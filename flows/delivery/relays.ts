@@ -16,7 +16,7 @@ type Options = {
   log: Log
   timeouts: SmtpTimeouts
   /**
-   * Called with the reason why no mail can leave until somebody changes the configuration, and with null once it can
+   * Called with the reason why no mail can be sent until the configuration is changed, and with null once it can be sent
    * again.
    */
   note: (fault: string | null) => Promise<void>

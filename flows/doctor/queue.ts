@@ -85,7 +85,10 @@ function checkPlatform({ paused_at, pause_reason, is_transport_unusable, transpo
   if (paused_at) {
     const reason = pause_reason ? `: ${pause_reason}` : ''
     findings.push(
-      SENDING.warning(`It has been paused since ${paused_at.toISOString()}${reason}.`, 'npm run admin -- sending resume'),
+      SENDING.warning(
+        `It has been paused since ${paused_at.toISOString()}${reason}.`,
+        'npm run admin -- sending resume',
+      ),
     )
   }
   if (is_transport_unusable) {

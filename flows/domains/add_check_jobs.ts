@@ -2,7 +2,7 @@ import type { JobPayload } from '#lib/jobs.ts'
 import { addJobs } from '#sql/jobs.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** Priority of checks that are due by themselves: they come after checks that somebody waits for. */
+/** Priority of scheduled checks: they run after checks that were requested. */
 export const LATER = 10
 
 type ToCheck = { account_id: string; id: string }

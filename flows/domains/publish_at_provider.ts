@@ -67,7 +67,8 @@ async function applyAt(
     return { applied, skipped: skipped.map(clean), failed: failed.map(clean) }
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
-    if (error.cause instanceof FetchError) log.warn({ provider, detail: error.cause.detail }, 'a DNS provider could not be reached')
+    if (error.cause instanceof FetchError)
+      log.warn({ provider, detail: error.cause.detail }, 'a DNS provider could not be reached')
     // The cause is left out, since it may repeat the request.
     throw new ApiError('validation_error', wordsOf(error.message, secrets))
   }

@@ -43,7 +43,8 @@ export async function verifyDomain(deps: Dependencies, account_id: string, domai
     await queueVerification(tx, [locked])
     return null
   })
-  if (change && change.from !== change.to) log.info({ account_id, domain_id, ...change }, 'the status of a domain has changed')
+  if (change && change.from !== change.to)
+    log.info({ account_id, domain_id, ...change }, 'the status of a domain has changed')
 }
 
 /**

@@ -68,7 +68,10 @@ export function createStoreContent({ config, blobs, log, patience }: Dependencie
         throw error
       }
       bucket.failed(String(error))
-      log.warn({ err: error }, 'a received message is stored in Postgres, because it could not be written to the bucket')
+      log.warn(
+        { err: error },
+        'a received message is stored in Postgres, because it could not be written to the bucket',
+      )
       return inPostgres()
     }
   }

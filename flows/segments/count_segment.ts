@@ -8,7 +8,7 @@ import type { Segment } from '#sql/segments/segment_records.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
-/** An older count is renewed when somebody looks at the segment. */
+/** An older count is renewed when the segment is read. */
 const MAX_AGE_S = 60
 
 /** Returns a segment with its newest count. If that is too old, a job counts its contacts again. */

@@ -92,7 +92,7 @@ t.test('an expired suppression is ignored, then purged', async t => {
   t.strictSame(await list({ email: 'short@b.com' }), [])
 
   const { status, body: again } = await suppress({ email: 'short@b.com' })
-  t.equal(status, 201, 'a new one takes its place')
+  t.equal(status, 201, 'a new suppression replaces it')
   t.match(again, { reason: 'manual', expires_at: null })
   t.not(again.id, body.id)
 

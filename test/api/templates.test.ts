@@ -141,7 +141,7 @@ t.test('an alias belongs to one template of an account', async t => {
   t.match(await post({ ...small, alias: 'mine' }), taken)
   t.match(await patch(other_id, { alias: 'mine', name: 'New' }), taken)
   t.match(await read(other_id), { alias: null, name: 'Small' })
-  t.match(await patch(id, { alias: 'mine' }), { status: 200 }, 'it keeps its own')
+  t.match(await patch(id, { alias: 'mine' }), { status: 200 }, 'a template may keep its own alias')
   t.match(await post({ ...small, alias: 'mine' }, (await newAccount(world)).key), { status: 201 })
   t.match(await patch(id, { alias: null }), { status: 200 })
   t.match(await patch(other_id, { alias: 'mine' }), { status: 200 })
@@ -163,12 +163,12 @@ t.test('PATCH /templates/:id changes the given fields and keeps the version of a
   })
   shows(t, after, { current_version_id: before.current_version_id, status: 'draft', has_unpublished_versions: true })
   t.ok(String(updated_at) > String(before.updated_at))
-  t.strictSame(variables.slice(0, 2), before.variables, 'those that were declared are kept')
+  t.strictSame(variables.slice(0, 2), before.variables, 'declared variables are kept')
   t.match(variables[2], { key: 'who', type: 'string' })
 
   await patch(id, { from: null, subject: '', reply_to: null, name: 'Changed' })
   t.match(await read(id), { from: '', subject: '', reply_to: null, name: 'Changed', text: null, html: before.html })
-  t.strictSame((await read(id)).variables, before.variables, 'what was derived goes with its placeholder')
+  t.strictSame((await read(id)).variables, before.variables, 'a derived variable is removed with its placeholder')
   t.match(await patch(id, {}), { status: 200 })
   for (const wrong of [undefined, null, [], { html: null }, { name: null }, { alias: 'A' }]) {
     t.match(await patch(id, wrong), { status: 422, body: { name: 'validation_error' } })
@@ -203,7 +203,7 @@ t.test('POST /templates/:id/publish publishes the newest version; a later change
   })
 
   await publish(id)
-  t.strictSame(await read(id), published, 'to publish it again changes nothing')
+  t.strictSame(await read(id), published, 'publishing it again changes nothing')
   await patch(id, { name: 'News', alias: 'news2' })
   t.match(await read(id), { name: 'News', alias: 'news2', has_unpublished_versions: false, current_version_id })
 
@@ -328,7 +328,7 @@ t.test('a placeholder in `from` or `reply_to` is refused', async t => {
     }
   }
   t.match(await patch(id, { reply_to: ['a@b.com', '{{name}} <a@b.com>'] }), { status: 422 })
-  t.match(await patch(id, { from: '{name} <hi@acme.com>' }), { status: 200 }, 'which is no placeholder')
+  t.match(await patch(id, { from: '{name} <hi@acme.com>' }), { status: 200 }, 'single braces are not a placeholder')
 
   await world.pool.pg.query(`UPDATE template_versions SET sender = '{{name}} <hi@acme.com>' WHERE template_id = $1`, [
     id,

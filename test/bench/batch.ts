@@ -117,7 +117,7 @@ async function measureIdle(stage: Stage): Promise<void> {
     const start = performance.now()
     const answer = await request(URL, { method: 'POST', headers, body: BODY })
     await answer.body.dump()
-    if (answer.statusCode !== 200) throw new Error(`a batch answered ${answer.statusCode}`)
+    if (answer.statusCode !== 200) throw new Error(`a batch got the status ${answer.statusCode}`)
     times.push(performance.now() - start)
     await sleep(20)
   }

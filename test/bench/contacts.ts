@@ -56,6 +56,6 @@ export async function post(stage: Stage, path: string, body: object) {
   const headers = { authorization: `Bearer ${stage.key}`, 'content-type': 'application/json', 'user-agent': 'bench' }
   const answer = await request(URL + path, { method: 'POST', headers, body: JSON.stringify(body) })
   const json = (await answer.body.json()) as Record<string, number>
-  if (answer.statusCode >= 300) throw new Error(`${path} answered ${JSON.stringify(json)}`)
+  if (answer.statusCode >= 300) throw new Error(`${path} responded ${JSON.stringify(json)}`)
   return json
 }

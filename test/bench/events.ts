@@ -62,7 +62,7 @@ async function measureIdle(stage: Stage, drafts: () => EventDraft): Promise<void
     const began = performance.now()
     const answer = await request(URL, { method: 'POST', headers, body })
     await answer.body.dump()
-    if (answer.statusCode !== 202) throw new Error(`an event was answered with ${answer.statusCode}`)
+    if (answer.statusCode !== 202) throw new Error(`an event got the status ${answer.statusCode}`)
     if (n >= 0) times.push(performance.now() - began)
     await sleep(PAUSE_MS)
   }

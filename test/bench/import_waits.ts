@@ -68,7 +68,7 @@ async function measureOptouts(stage: Stage, place: Place, marks: string[], isOve
     const { https } = await linkOf(recipient)
     const start = performance.now()
     const answer = await request(https, { method: 'POST', body: 'List-Unsubscribe=One-Click' })
-    if (answer.statusCode !== 200) throw new Error(`unsubscribing answered ${answer.statusCode}`)
+    if (answer.statusCode !== 200) throw new Error(`unsubscribing got the status ${answer.statusCode}`)
     await answer.body.dump()
     times.push(performance.now() - start)
     await sleep(10)

@@ -99,6 +99,6 @@ t.test('the report of a campaign counts people and not scanners', async t => {
   await reaches(`/campaigns/${second}/stats`, rest, 'nothing of it is left')
   const figures = await get<Record<string, number>>(`/campaigns/${second}/stats`)
   const { delivered = 0, canceled = 0, suppressed = 0 } = figures
-  t.equal(delivered + canceled + suppressed, CONTACTS - 1, 'all but who has unsubscribed')
+  t.equal(delivered + canceled + suppressed, CONTACTS - 1, 'everybody except those who unsubscribed')
   t.ok(canceled > 0, `${canceled} are canceled`)
 })

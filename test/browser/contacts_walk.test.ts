@@ -106,5 +106,5 @@ t.test('contacts from Excel are imported and segmented, and unsubscribed ones ge
   await ask('DELETE', `/contacts/${email}`)
   const again = { email, properties: { city: 'K\u00f6ln' } }
   shows(t, await post('/contacts', again), { email, unsubscribed: true })
-  t.notOk(await isThere(), 'still out when added again')
+  t.notOk(await isThere(), 'still unsubscribed when added again')
 })

@@ -56,7 +56,7 @@ const { page, messages, foreign } = await openPage('light')
 async function visit(t: Test, path: string): Promise<void> {
   await page.goto(api.url + path)
   const found = await page.evaluate<Seen>(LOOK)
-  t.strictSame(await findBarriers(page), [], 'no barriers')
+  t.strictSame(await findBarriers(page), [], 'no accessibility violations')
   shows(t, found, { h1: 1, scripts: 0, background: 'rgb(255, 255, 255)' })
   t.ok(found.width <= NARROW.width, `${found.width} px wide`)
   seen.set(path, found)
@@ -68,7 +68,7 @@ t.test('every page of the docs works in a narrow window and is accessible', asyn
   t.ok(paths.length > 30, `${paths.length} pages`)
   for (const path of [...new Set(paths)]) await t.test(path, t => visit(t, path))
   for (const path of KINDS.filter(path => !seen.has(path))) await t.test(path, t => visit(t, path))
-  t.strictSame(foreign, [], 'nothing comes from another server')
+  t.strictSame(foreign, [], 'nothing is loaded from another server')
   // A page that does not exist.
   t.strictSame(messages, ['Failed to load resource: the server responded with a status of 404 (Not Found)'])
 })

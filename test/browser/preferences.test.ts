@@ -107,7 +107,11 @@ t.test('a person chooses topics and undoes it', async t => {
   shows(t, await get(`/contacts/${id}`), { unsubscribed: false })
 
   await press(page, 'Unsubscribe from everything')
-  t.equal(await page.getByRole('checkbox').count(), 0, 'a tick would not say that it subscribes to everything')
+  t.equal(
+    await page.getByRole('checkbox').count(),
+    0,
+    'no topics are shown: a tick would not resubscribe to everything',
+  )
   await press(page, 'Undo')
   t.equal(await page.getByRole('checkbox').count(), 2)
   shows(t, await get(`/contacts/${id}`), { unsubscribed: false })

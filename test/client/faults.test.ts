@@ -159,7 +159,7 @@ t.test('each attempt has its own timeout, and a signal ends all', async t => {
 
   const signal = AbortSignal.timeout(30)
   const aborted = await client.emails.send(email, { signal, timeout: 20, retries: 1000 }).catch(error => error)
-  t.equal(aborted, signal.reason, 'in the wait between two tries as well')
+  t.equal(aborted, signal.reason, 'also during the wait between two tries')
 })
 
 t.test('a redirect is an error', async t => {

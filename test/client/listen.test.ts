@@ -35,7 +35,7 @@ t.test('webhooks listen forwards new events, signed with its own secret', async 
     const changed = await shell.run([...verify, ...given], `${body} `)
     shows(t, { code: changed.code, ...changed.error }, { code: 1, statusCode: null, name: 'invalid_signature' })
   }
-  t.equal(hook.posted.filter(({ json }) => json.type === 'email.sent').length, 0, 'nothing from before')
+  t.equal(hook.posted.filter(({ json }) => json.type === 'email.sent').length, 0, 'no older events')
   child.kill('SIGINT')
   t.strictSame(await once(child, 'exit'), [130, null])
 })

@@ -3,7 +3,7 @@ import { checkVirus } from '#lib/receiving/verdicts/clamav.ts'
 import { report } from '#test/faults/support/judged.ts'
 
 const { CLAMAV } = readConfig({ CLAMAV: process.argv[2] })
-if (!CLAMAV) throw new Error('say where clamd is')
+if (!CLAMAV) throw new Error('give the address of clamd')
 
 const EICAR = Buffer.from('X5O!P%@AP[4\\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*')
 const head = 'From: ann@acme.com\r\nSubject: Lunch\r\nMIME-Version: 1.0\r\n'

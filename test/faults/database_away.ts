@@ -51,7 +51,7 @@ export async function takeDatabaseAway(stage: Stage, options: Options): Promise<
       worker.exits.every(({ code }) => code !== 0),
       'a worker that lost its database exited with 0',
     )
-    report.expect(ever_in_doubt <= at_stake, 'more deliveries are in doubt than were at stake')
+    report.expect(ever_in_doubt <= at_stake, 'more deliveries are in doubt than were waiting for a reply')
   } finally {
     await worker.stop()
     await proxy.close()

@@ -39,7 +39,7 @@ export async function killBatches(stage: Stage, { batches, kills, connections }:
   const posting = Promise.all(Array.from({ length: connections }, post))
   for (let kill = 1; kill <= kills; kill++) {
     const enough = Math.floor((batches * kill) / (kills + 1))
-    await waitUntil(() => answers.size >= enough, `${enough} batches are answered`, PATIENCE_MS)
+    await waitUntil(() => answers.size >= enough, `${enough} batches have responses`, PATIENCE_MS)
     const victim = kill % 3 === 0 ? web : worker
     victim.child.kill('SIGKILL')
   }

@@ -47,7 +47,7 @@ export async function killSmtp(stage: Stage, options: { runs: number; senders: n
   const senders = Array.from({ length: options.senders }, (_, n) => sender(n))
   for (let run = 0; run < options.runs; run++) {
     const before = told.size
-    await waitUntil(() => told.size >= before + options.senders, 'each sender was answered once')
+    await waitUntil(() => told.size >= before + options.senders, 'each sender has got a reply')
     await sleep(Math.random() * 50)
     const { child } = smtp
     child.kill('SIGKILL')

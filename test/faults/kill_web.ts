@@ -30,7 +30,10 @@ export async function killWeb(stage: Stage, { runs }: { runs: number }): Promise
     if (stored && load.ids.get(n)?.has(stored)) counts.replayed++
     report.expect(moment !== 'after' || stored !== null, `run ${n}: the first try was not committed`)
     report.expect(moment !== 'before' || stored === null, `run ${n}: the first try was committed`)
-    report.expect(answers.length <= 3, `run ${n}: it took the responses ${answers.map(answer => answer.status)}`)
+    report.expect(
+      answers.length <= 3,
+      `run ${n}: the retries got the responses ${answers.map(answer => answer.status)}`,
+    )
   }
   await load.stop()
   // The emails must be sent too: without a worker they would wait, which the oracle reports as a fault.

@@ -153,7 +153,7 @@ class Sending {
   async #post(): Promise<void> {
     while (!this.#isStopping) {
       const [answer] = await this.#load.send([this.#url], this.#accepted)
-      if (answer?.status !== 200) throw new Error(`an email was answered with ${answer?.status}`)
+      if (answer?.status !== 200) throw new Error(`an email got the status ${answer?.status}`)
       this.#accepted++
       await this.#receiver.reaches(this.#accepted - AHEAD)
     }
@@ -191,7 +191,7 @@ class Owner {
     const names = [`mb${generation}._domainkey`, `mb${generation}e._domainkey`]
     const isListed = async () =>
       (await this.#ask<PresentedDomain>('GET', this.#path)).records.some(({ name }) => names.includes(name))
-    await waitUntil(async () => !(await isListed()), `${names} are listed no more`)
+    await waitUntil(async () => !(await isListed()), `${names} are no longer listed`)
     for (const name of names) delete this.#dns.zone[`${name}.${DOMAIN}`]
   }
 }

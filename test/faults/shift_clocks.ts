@@ -126,7 +126,7 @@ async function sendInTurn(stage: Stage, webs: Web[], count: number): Promise<str
 async function checkArrivals(stage: Stage, report: Report, sink: Sink, scheduled: Scheduled[]): Promise<void> {
   const waiting = `SELECT FROM deliveries WHERE state = 'sending' OR next_at < now() + interval '1 hour'`
   const isSent = async () => (await stage.pool.pg.query(waiting)).rowCount === 0
-  await waitUntil(isSent, 'all that is due is sent', LATE_MS).catch(error => report.expect(false, error.message))
+  await waitUntil(isSent, 'every due email is sent', LATE_MS).catch(error => report.expect(false, error.message))
   const arrivals = scheduled.map(({ rcpt }) => sink.ledger.find(entry => entry.rcpt === rcpt)?.time ?? Number.NaN)
   const lateness = arrivals.map((time, i) => time - (scheduled[i] as Scheduled).at)
   report.note({ lateness_ms: lateness })

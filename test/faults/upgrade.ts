@@ -54,7 +54,7 @@ async function upgrade(upgrade: Upgrade, { startSink }: Stage): Promise<Report> 
   await during.stop()
   await Promise.all([worker.stop(), web.child.stop()]) // callers of the earlier process try the other one
   await beside.stop()
-  await waitUntil(async () => (await countUnsettled(upgrade)) === 0, 'all is settled', LIMIT_MS)
+  await waitUntil(async () => (await countUnsettled(upgrade)) === 0, 'every delivery is settled', LIMIT_MS)
   await newWorker.stop() // otherwise deferred emails are sent while they are counted
   report.note({ after: await countStates(upgrade), accepted: loads.reduce((sum, { ids }) => sum + ids.size, 0) })
   for (const load of loads) for (const fault of await checkKeys(upgrade, load)) report.expect(false, fault)
@@ -78,7 +78,7 @@ async function cancel({ account }: Sender, url: string, { ids }: Load): Promise<
     const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'upgrade' }
     const response = await request(`${url}/api/emails/${id}/cancel`, { method: 'POST', headers })
     await response.body.dump()
-    if (response.statusCode !== 200) throw new Error(`cancel answered ${response.statusCode}`)
+    if (response.statusCode !== 200) throw new Error(`cancel got the status ${response.statusCode}`)
   }
 }
 

@@ -64,7 +64,7 @@ async function replaceKilled(stage: Stage, report: Report, load_ms: number, clus
 
   const killed_at = performance.now()
   process.kill(pids()[0] as number, 'SIGKILL')
-  const replaced = waitUntil(() => pids().length > FORKS, 'one that is killed is replaced', RESTART_MS)
+  const replaced = waitUntil(() => pids().length > FORKS, 'a killed process is replaced', RESTART_MS)
   await replaced.catch(error => report.expect(false, error.message))
   report.note({ replaced_after_ms: Math.round(performance.now() - killed_at) })
   await load.stop()
@@ -109,7 +109,7 @@ async function stopAll(
 /** If the first process is killed the others must end: nobody would supervise them, and their port would stay taken. */
 async function endWithFirst(report: Report, { child, pids }: Cluster): Promise<void> {
   child.kill('SIGKILL')
-  const ended = waitUntil(() => !pids().some(isAlive), 'none outlives the first', END_MS)
+  const ended = waitUntil(() => !pids().some(isAlive), 'no process outlives the first', END_MS)
   await ended.catch(error => report.expect(false, error.message))
 }
 

@@ -101,7 +101,7 @@ t.test('an outage writes one line per second and kind, with the number left out'
     [0, undefined],
     [0, undefined],
   ])
-  t.equal(lines.length, 103, 'a defect is no outage')
+  t.equal(lines.length, 103, 'a defect does not count as an outage')
   await flushed
   t.same(shown().slice(3), [
     [99, 98],

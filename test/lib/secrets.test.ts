@@ -13,7 +13,7 @@ t.test('open returns what seal encrypted', async t => {
   const sealed = secrets.seal(plaintext, context)
   t.equal(sealed.length, 1 + 4 + 12 + 16 + plaintext.length)
   t.equal(sealed.indexOf(plaintext.subarray(0, 8)), -1)
-  t.notOk(sealed.equals(secrets.seal(plaintext, context)), 'each time under another nonce')
+  t.notOk(sealed.equals(secrets.seal(plaintext, context)), 'each call uses a new nonce')
 })
 
 t.test('open works in another process with the same key', async t => {

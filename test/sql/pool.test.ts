@@ -135,7 +135,7 @@ t.test('a connection lost during a statement throws NoAnswerError', async t => {
   const unanswered = await lost.run(sql.unsafe`SELECT pg_sleep(1)`).catch(error => error)
   t.ok(unanswered instanceof NoAnswerError, `${unanswered}`)
   t.equal(sqlState(unanswered), null)
-  t.equal(await lost.run(sql.unsafe`SELECT 1`), 1, 'the next statement has a connection of its own')
+  t.equal(await lost.run(sql.unsafe`SELECT 1`), 1, 'the next statement gets a new connection')
   await lost.end()
 })
 

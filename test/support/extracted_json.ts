@@ -32,7 +32,7 @@ export async function readExtracted(text: AsyncIterable<Buffer>): Promise<unknow
   const ended: boolean[] = []
   const whole: boolean[] = []
   const take = ({ index, bytes, is_last, is_well_formed }: StringPart) => {
-    if (ended[index]) throw new Error(`more of string ${index} behind its end`)
+    if (ended[index]) throw new Error(`a part of string ${index} came after its end`)
     strings[index] ??= []
     strings[index].push(Buffer.from(bytes))
     ended[index] = is_last

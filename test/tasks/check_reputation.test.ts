@@ -62,7 +62,7 @@ t.test('an account above the bounce rate is paused', async t => {
   t.strictSame(await listPaused(pool, 100), [], '0 turns it off')
   await check()
   t.strictSame(await pausedOf(good), [])
-  t.strictSame(await pausedOf(small), [], 'too few to tell')
+  t.strictSame(await pausedOf(small), [], 'too few emails for a rate')
   const reason = '21 of the last 200 recipients bounced.'
   shows(t, await pausedOf(bad), [{ domain: null, paused_by: 'bounces', pause_reason: reason }])
   await t.rejects(acceptEmail(world, bad), { name: 'reputation_paused' })
@@ -89,7 +89,7 @@ t.test('a domain is paused alone while its account is below the rate', async t =
   t.equal((await pausedOf(account)).length, 1)
   await send(account, { delivered: 1, bounced: 40 })
   await check()
-  t.equal((await pausedOf(account)).length, 1, 'what is stopped already does not count for the rest')
+  t.equal((await pausedOf(account)).length, 1, 'emails of a paused domain do not count for the account')
 })
 
 t.test('emails of a deleted domain count for the account', async t => {

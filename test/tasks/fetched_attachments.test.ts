@@ -124,5 +124,5 @@ t.test('attachment servers that never respond delay no other emails', async t =>
     `SELECT DISTINCT state, attempt FROM deliveries WHERE email_id = ANY ($1)`,
     [await Promise.all(slow)],
   )
-  t.strictSame(rows, [{ state: 'queued', attempt: 0 }], 'a stop is no attempt')
+  t.strictSame(rows, [{ state: 'queued', attempt: 0 }], 'a stop does not count as an attempt')
 })

@@ -55,7 +55,7 @@ t.test('IP addresses of hits are shortened to networks after 30 days', async t =
     ],
   )
   await purge({}, openWork(t, world))
-  t.strictSame(await readRows(), rows, 'those that were cut are not touched again')
+  t.strictSame(await readRows(), rows, 'addresses that were shortened are not changed again')
 })
 
 t.test('events of contacts are deleted after 90 days', async t => {

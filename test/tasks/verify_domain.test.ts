@@ -97,7 +97,7 @@ t.test('a domain without its records is pending for 72 hours', async t => {
   t.match(await domain.row(), { check_at: null, window_since: null, verified_at: null })
 
   publishAgain()
-  t.equal(await domain.verify(), 'failed', 'until somebody asks for it')
+  t.equal(await domain.verify(), 'failed', 'until a verification is requested')
   t.equal(await domain.retry(), 'pending')
   t.equal(await domain.verify(), 'verified')
 })
@@ -110,7 +110,7 @@ t.test('a verified domain is checked daily and uses its return path', async t =>
   t.ok(minutes > 24 * 60 * 0.89 && minutes < 24 * 60 * 1.11, `${minutes}`)
   const keys = await query('SELECT is_published FROM dkim_keys WHERE domain_id = $1', [domain.id])
   t.strictSame(keys, [{ is_published: true }, { is_published: true }])
-  t.equal(await domain.retry(), 'verified', 'asking again takes nothing away')
+  t.equal(await domain.retry(), 'verified', 'another request does not make it worse')
 })
 
 t.test('a verified domain that loses a record fails after 72 hours', async t => {
@@ -220,7 +220,7 @@ t.test('only one account can verify a name, its parents and its subdomains', asy
     await query('DELETE FROM domains WHERE id = $1', [second.id])
   }
   const beside = await setUp({ name: 'web.contended.com' }, rival)
-  t.equal(await beside.verify(), 'verified', 'one beside it is another')
+  t.equal(await beside.verify(), 'verified', 'a sibling domain does not conflict')
   const below = await setUp({ name: 'eu.mail.contended.com' })
   t.equal(await below.verify(), 'verified', 'by the same account')
 })

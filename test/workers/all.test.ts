@@ -91,7 +91,7 @@ t.test('npm start with a DATABASE_URL', async t => {
   t.match(mailbrook.stdout, /^Mail is sent through 127\.0\.0\.1:1$/m)
   shows(t, await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
   t.equal(await mailbrook.end('SIGHUP'), 0, 'as when its terminal is closed')
-  await t.rejects(clone.findPostgres(place.directory), { code: 'ENOENT' }, 'it started none')
+  await t.rejects(clone.findPostgres(place.directory), { code: 'ENOENT' }, 'it started no Postgres')
 
   await refuses(t, start({ SECRET_KEY: `${SECRET_KEY}.` }), /^SECRET_KEY is not the one this database was set up with/)
 })
@@ -124,7 +124,7 @@ async function tryOut(t: Test, place: clone.Place, start: () => clone.Command, i
     t.match(mailbrook.stdout, FIRST_KEY)
     const [printed = ''] = /^curl .*\\\n.*'$/m.exec(mailbrook.stdout) ?? []
     const indented = printed.replace(/^/gm, '    ').replace(first.key, 'mb_...').replace(/:\d+/, ':3000')
-    t.ok(readme.includes(indented), 'the one of the README')
+    t.ok(readme.includes(indented), 'the command in the README')
     const email = await clone.readSettled(first.url, first.key, first.id)
     shows(t, email, { status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
   })

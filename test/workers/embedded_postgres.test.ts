@@ -67,7 +67,7 @@ t.test('a second Mailbrook is refused with the process id of the first', async t
 
   const message = `Mailbrook is already running in ${common}, process ${process.pid}`
   await t.rejects(startEmbeddedPostgres(common), { message, constructor: StartupError })
-  t.equal((await query(first.url, 'SELECT 1')).rowCount, 1, 'the first goes on')
+  t.equal((await query(first.url, 'SELECT 1')).rowCount, 1, 'the first continues')
   await first.stop()
 })
 

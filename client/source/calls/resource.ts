@@ -28,6 +28,6 @@ export class Resource {
 export function part(id: string): string {
   if (typeof id !== 'string' || id === '') throw clientError('An id must be a string that is not empty.')
   // URLs resolve these as relative steps.
-  if (id === '.' || id === '..') throw clientError(`${JSON.stringify(id)} is no id.`)
+  if (id === '.' || id === '..') throw clientError(`${JSON.stringify(id)} is not an id.`)
   return encodeURIComponent(id)
 }

@@ -22,7 +22,7 @@ const HELD_SECONDS = 2
 
 /**
  * Marks the runs of stopped automations as skipped, and deletes the runs and polls of deleted automations. Works in
- * slices and takes the automations in turn. If a worker dies, the rest stays in automation_clearings for the next one.
+ * slices, one automation after another. If a worker dies, the rest stays in automation_clearings for the next one.
  */
 export async function clearRuns(pool: Pool): Promise<void> {
   while (await pool.transaction(clearSlice));

@@ -55,7 +55,7 @@ t.test('the free plan has quotas; an unlimited account is not counted', async t 
     },
   ])
   for (const to of [people(50), people(50), people(50)]) t.match(await send(other, { to }), { status: 200 })
-  t.strictSame(await query('SELECT FROM usage_minutes WHERE account_id = $1', [other.id]), [], 'nor is it counted')
+  t.strictSame(await query('SELECT FROM usage_minutes WHERE account_id = $1', [other.id]), [], 'and it is not counted')
 })
 
 t.test('each recipient counts, and a request over quota stores nothing', async t => {
@@ -65,7 +65,7 @@ t.test('each recipient counts, and a request over quota stores nothing', async t
   t.match(await send(account, { to: people(1), bcc: ['d@d.com', 'reserved@example.com'] }), { status: 200 }, 'dropped')
   t.match(await send(account), daily)
   const [{ emails }] = await query('SELECT count(*)::int AS emails FROM emails WHERE account_id = $1', [account.id])
-  t.equal(emails, 2, 'what was refused is nowhere')
+  t.equal(emails, 2, 'a refused request stores nothing')
 })
 
 t.test('mail to the simulator counts toward the quota', async t => {
@@ -92,7 +92,7 @@ t.test('emails stop counting toward the quota when they leave its window', async
 t.test('credits extend only the monthly quota, and are used up', async t => {
   const account = await openAccount({ day: 4, month: 1, credits: 5 })
   t.match(await send(account, { to: people(3) }), { status: 200 })
-  t.equal(await creditsOf(account), 3, 'one was of the quota')
+  t.equal(await creditsOf(account), 3, 'one email was within the quota')
   t.match(await send(account, { to: people(2) }), daily)
   await query('DELETE FROM usage_minutes WHERE account_id = $1', [account.id])
   t.match(await send(account, { to: people(4) }), monthly)
@@ -154,7 +154,7 @@ t.test('a quota refusal names the limit, the rest and the time to retry', async 
   const [, text = '', at = ''] = /^(.*) There is room for the request at (.*)\.$/.exec(body.message) ?? []
   t.equal(text, 'The request needs 2 emails. Your plan allows 5 in any 24 hours, of which 1 is left.')
   const wait = Number(headers.get('retry-after'))
-  t.ok(wait > 86_400 && wait <= 86_460, `${wait}: until its whole minute has left`)
+  t.ok(wait > 86_400 && wait <= 86_460, `${wait}: until its whole minute has left the window`)
   t.ok(Math.abs(Date.parse(at) - Date.now() - wait * 1_000) < 10_000, at)
 
   const never = await send(account, { to: people(6) })
@@ -218,7 +218,7 @@ t.test('Retry-After is exact for any history of usage', async t => {
       const wait = Number(first.headers.get('retry-after') ?? 0)
       if (wait === 0) {
         const most = Math.min(limits.day ?? 99, (limits.month ?? 99) + limits.credits)
-        t.ok(size > most, `${size} of ${most} will never do`)
+        t.ok(size > most, `${size} exceeds the limit of ${most}, so there is no Retry-After`)
         return
       }
       refusals++

@@ -23,7 +23,7 @@ t.test('a request is logged with its request and response bodies', async t => {
   const sent = await api.request('POST', '/api//emails?x=1', { key, body, headers: { 'user-agent': 'curl/8' } })
   const [log] = await readLogs(pool, account, 1)
   t.match(log, { method: 'POST', endpoint: '/emails', response_status: 200, user_agent: 'curl/8' })
-  t.equal(JSON.stringify(log?.request_body), JSON.stringify(body), 'in the order it came')
+  t.equal(JSON.stringify(log?.request_body), JSON.stringify(body), 'in the order in which it was sent')
   t.strictSame(log?.response_body, sent.body)
   const age = now().getTime() - Number(log?.created_at)
   t.ok(Math.abs(age) < 60_000, `${age} ms`) // another server of this process may set its clock meanwhile

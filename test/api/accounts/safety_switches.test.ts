@@ -86,7 +86,7 @@ for (const { what, on, off, answer } of switches) {
     }
     t.strictSame(await countRows(account.id), before)
     const replayed = await api.request('POST', '/api/emails', { body, headers: bound })
-    t.match(replayed, { status: 200, text: first.text }, 'what is done is told all the same')
+    t.match(replayed, { status: 200, text: first.text }, 'replays are returned all the same')
 
     await off()
     t.match(await api.request('POST', '/api/emails', { body, headers: unbound }), { status: 200 }, 'the key is free')

@@ -84,7 +84,7 @@ t.test('requests and deliveries run and fail in ways that could leak secrets', a
   const path = `http://${ALLOWED}:${port}/${encodeURIComponent(HOSTILE)}`
   await deliver((await send({ attachments: [fileOf(1)] })).id)
   t.ok(relay.logins.length > 0)
-  t.match(answers.at(-1), /535 5\.7\.8/, 'what the relay said is shown')
+  t.match(answers.at(-1), /535 5\.7\.8/, 'the reply of the relay is shown')
   await deliver((await send({ attachments: [fileOf(2)] }, 200, keepingApi)).id, kept)
   await deliver((await send({ attachments: [{ filename: 'b.txt', path: `${path}?sig=${url_secret}` }] })).id)
   await send({ attachments: [{ path: `http://ann:${url_secret}@${ALLOWED}:${port}/` }] }, 422)
@@ -165,11 +165,11 @@ t.test('logs and responses hold no secret', async t => {
   for (const [secret, name] of PLACES) {
     for (const form of formsOf(secret)) {
       t.notOk(lines.join('').includes(form), `${name} in the log`)
-      t.notOk(requestLog.includes(form), `${name} in the log of requests`)
-      t.notOk(answers.filter(text => text.includes(form)).length, `${name} in an answer`)
+      t.notOk(requestLog.includes(form), `${name} in the request log`)
+      t.notOk(answers.filter(text => text.includes(form)).length, `${name} in a response`)
     }
   }
-  t.notOk(lines.join('').includes(mail), 'nor does the log hold mail')
+  t.notOk(lines.join('').includes(mail), 'and the log contains no mail')
 })
 
 t.test('each log record is one line of JSON, and each request one row', async t => {

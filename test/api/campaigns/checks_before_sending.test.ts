@@ -132,7 +132,9 @@ t.test('POST /campaigns/:id/send warns of a segment without conditions', async t
         warnings: string[]
       }
     ).warnings
-  shows(t, await warningsOf(await made({})), [/^The segment has no conditions, so it contains all contacts of the domain\. /])
+  shows(t, await warningsOf(await made({})), [
+    /^The segment has no conditions, so it contains all contacts of the domain\. /,
+  ])
   t.strictSame(await warningsOf(await made({ filter: { status: 'members_only' } })), [])
   t.strictSame(await warningsOf(account.domain_id), [])
 })

@@ -73,7 +73,11 @@ t.test(
     t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort())
     const again = await imports.ofText(csv, { column_map: { email: 'Mail' } })
     shows(t, again, { counts: { updated: 1 } })
-    t.strictSame(await keys(), [...Object.keys(made), 'alias', 'plan'].sort(), 'finds those that it has made')
+    t.strictSame(
+      await keys(),
+      [...Object.keys(made), 'alias', 'plan'].sort(),
+      'finds the properties that an earlier import has created',
+    )
   },
 )
 

@@ -159,7 +159,7 @@ t.test('scheduled mail, recent mail and records of the owner block a claim', asy
   await query('DELETE FROM emails WHERE id = $1', [sent])
   t.equal(await blocked(), 'grace_period')
   zone[`send.${owner.domain}`] = 'servfail'
-  t.equal(await blocked(), 'grace_period', 'nobody can say that they are gone')
+  t.equal(await blocked(), 'grace_period', 'without DNS the records do not count as removed')
   delete zone[`send.${owner.domain}`]
   t.equal(await blocked(), 'completed')
 })
@@ -193,7 +193,7 @@ t.test('a claim proven for 72 hours completes although the owner is active', asy
 
   shows(t, await call(owner, 'POST', `/domains/${owner.domain_id}/verify`), { body: { status: 'pending' } })
   await verify_domain({ account_id: owner.id, domain_id: owner.domain_id }, work)
-  t.equal(await statusOf(owner, owner.domain_id), 'pending', 'what it published before proves nothing any more')
+  t.equal(await statusOf(owner, owner.domain_id), 'pending', 'the records published before no longer prove anything')
 })
 
 t.test('a proven claim completes at once when the owner deletes the domain', async t => {

@@ -41,7 +41,7 @@ t.test('mail is signed with RSA, and with Ed25519 once DNS has its record', asyn
   zone['mb1e._domainkey.partly.com'] = 'servfail'
   await check(domain.id)
   zone['mb1e._domainkey.partly.com'] = hidden
-  t.strictSame(await signaturesOf(domain), passesOf(1), 'nobody could say that it is gone')
+  t.strictSame(await signaturesOf(domain), passesOf(1), 'without DNS the record does not count as removed')
 
   hide(domain, 'mb1e')
   await check(domain.id)
@@ -59,9 +59,9 @@ t.test('POST /domains/:id/dkim/rotate makes keys once; each signs when DNS has i
     { record: 'DKIM', name: 'mb2._domainkey', value: /^v=DKIM1; k=rsa; p=/, status: 'not_started' },
     { record: 'DKIM', name: 'mb2e._domainkey', value: /^v=DKIM1; k=ed25519; p=/, status: 'not_started' },
   ])
-  t.equal(added.length, 2, 'of three who asked, one made them')
+  t.equal(added.length, 2, 'one of three requests created the keys')
   await check(domain.id)
-  t.strictSame(await signaturesOf(domain), passesOf(1), 'nobody has published them')
+  t.strictSame(await signaturesOf(domain), passesOf(1), 'the new keys are not published yet')
 
   publish(zone, { ...rotated, records: added.slice(1) })
   await check(domain.id)
@@ -162,7 +162,11 @@ t.test('an unusable Ed25519 key stops nothing; an unusable RSA key stops sending
   await send(domain)
   t.equal(inbox.messages.length, count)
   t.strictSame(await query(unusable, domain.id), [{ selector: 'mb1' }, { selector: 'mb1e' }])
-  await t.rejects(send(domain), { name: 'sending_configuration_unavailable' }, 'that the next one opens is no help')
+  await t.rejects(
+    send(domain),
+    { name: 'sending_configuration_unavailable' },
+    'a usable staged Ed25519 key does not help',
+  )
 })
 
 t.test('DKIM_ROTATE_DAYS rotates older keys of domains proven by DNS', async t => {
@@ -182,7 +186,7 @@ t.test('DKIM_ROTATE_DAYS rotates older keys of domains proven by DNS', async t =
   await query(`UPDATE dkim_keys SET activated_at = now() - interval '31 days' WHERE domain_id = ANY($1)`, ids)
   await query(`UPDATE dkim_keys SET activated_at = now() - interval '29 days' WHERE domain_id = $1`, young?.id)
   await rotate_dkim_keys({}, work)
-  t.strictSame(await stagedOf(), { 'waiting.com': ['mb2', 'mb2e'] }, 'by default nothing begins by itself')
+  t.strictSame(await stagedOf(), { 'waiting.com': ['mb2', 'mb2e'] }, 'by default no rotation starts automatically')
   for (let run = 0; run < 2; run++) await rotate_dkim_keys({}, rotating)
   t.strictSame(await stagedOf(), { 'old.com': ['mb2', 'mb2e'], 'waiting.com': ['mb2', 'mb2e'] })
 })

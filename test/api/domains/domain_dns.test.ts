@@ -109,7 +109,7 @@ t.test('GET /domains/:id/dns finds the DNS provider by its name servers', async 
     t.strictSame(await detect(), { ...head, provider, nameservers, auto_configurable } as never)
   }
   zone['mail.kept.co.uk'] = { NS: ['ns1.vercel-dns.com'] }
-  t.match(await detect(), { provider: 'Vercel' }, 'it may be a zone of its own')
+  t.match(await detect(), { provider: 'Vercel' }, 'it may be a separate zone')
   zone['mail.kept.co.uk'] = 'refused'
   t.match(await detect(), { statusCode: 422, name: 'validation_error', message: /could not be looked up now/ })
 })
@@ -240,9 +240,9 @@ t.test('no credential is stored, logged or returned', async t => {
   const secrets = [CLOUDFLARE_TOKEN, ...Object.values(GODADDY), ...Object.values(NAMECHEAP)]
   for (const secret of secrets) {
     for (const form of formsOf(secret)) {
-      t.notOk(requestLog.includes(form), 'in the log of requests')
+      t.notOk(requestLog.includes(form), 'in the request log')
       t.notOk(lines.join('').includes(form), 'in the log')
-      t.notOk(answers.join('').includes(form), 'in an answer')
+      t.notOk(answers.join('').includes(form), 'in a response')
       t.strictSame(
         tables.filter(([, text]) => text.includes(form)).map(([name]) => name),
         [],

@@ -196,7 +196,7 @@ t.test('a domain conflicts with the same, parent and child domains of others', a
     const message = `The domain ${name.toLowerCase()}, or one above or below it, is verified by another account. Prove that it is yours with POST /domains/claim.`
     t.match(await add({ name }), { status: 409, body: { statusCode: 409, name: 'domain_conflict', message } }, name)
   }
-  t.match(await add({ name: 'taken.co.uk' }, other.key), { status: 201 }, 'it is no conflict with one’s own')
+  t.match(await add({ name: 'taken.co.uk' }, other.key), { status: 201 }, 'domains of one account do not conflict')
   for (const name of ['other.taken.co.uk', 'xmail.taken.co.uk', 'ail.taken.co.uk', 'mail.untaken.co.uk']) {
     t.match(await add({ name }), { status: 201 }, name)
   }
@@ -253,7 +253,11 @@ t.test('the domain limit of a plan is exact under concurrent requests', async t 
   const refused = answers.find(({ status }) => status === 402) as Answer
   const message = 'The plan of this account allows at most 3 domains.'
   t.match(refused.body, { statusCode: 402, name: 'plan_limit_reached', message })
-  t.match(await add({ name: 'github.io' }, limited.key), { status: 422 }, 'what is wrong is told first')
+  t.match(
+    await add({ name: 'github.io' }, limited.key),
+    { status: 422 },
+    'an invalid name is reported before the limit',
+  )
 
   const { body } = answers.find(({ status }) => status === 201) as Answer
   const verify = () => api.request('POST', `/api/domains/${body.id}/verify`, { key: limited.key })
@@ -314,7 +318,7 @@ t.test('PATCH /domains/:id returns the id and changes only the given fields', as
   ])
   t.match(await change(id, { tracking_subdomain: null }), { status: 200 })
   t.match(await read(id), { tracking_subdomain: null })
-  t.equal(await takeJobs(id), 0, 'nobody has asked for a verification')
+  t.equal(await takeJobs(id), 0, 'no verification was requested')
 })
 
 t.test('PATCH /domains/:id with an invalid field changes nothing', async t => {
@@ -344,7 +348,7 @@ t.test('enabling a feature makes a verified domain partially verified and queues
     shows(t, await read(id), { status: 'partially_verified' })
     t.equal(await takeJobs(id), 1)
     await change(id, feature)
-    t.equal(await takeJobs(id), 0, 'the same again is no change')
+    t.equal(await takeJobs(id), 0, 'an unchanged field queues no check')
   }
   const jobsOf = { pending: 1, partially_verified: 1, partially_failed: 1, failed: 0 }
   for (const [status, jobs] of Object.entries(jobsOf) as [DomainStatus, number][]) {
@@ -421,7 +425,7 @@ t.test('DELETE /domains/:id removes keys and fails queued mail; suppressions sta
   shows(t, await readEmail(world, other, queued), { status: 'failed' })
   shows(t, await readEmail(world, other, scheduled), { status: 'failed' })
   const asked = await as('GET', `/emails/${queued}`)
-  t.match(asked, { status: 200, body: { domain_id: other.domain_id } }, 'it is known what it was sent from')
+  t.match(asked, { status: 200, body: { domain_id: other.domain_id } }, 'the email still shows its sender')
   shows(t, await as('GET', `/emails?domain=${other.domain_id}`), {
     body: { data: [{ id: scheduled }, { id: queued }] },
   })

@@ -124,7 +124,7 @@ t.test('equal emails of a batch share one content', async t => {
   t.match(await deliver(equal[7] as string), { count: 1, html: LONG, text: LONG.replace(/<[^>]*>/g, '').trim() })
   await batch(3, n => `${LONG}${n}`)
   await batch(3, () => '<p>Short')
-  t.equal(await countContents(), before + 1, 'what is different or short is stored with its email')
+  t.equal(await countContents(), before + 1, 'different or short contents are stored with their emails')
 })
 
 t.test('a long rendered content arrives whole', async t => {
@@ -179,5 +179,5 @@ t.test('contents without an email are purged after two days', async t => {
     `SELECT used_at > now() - interval '1 minute' AS fresh FROM contents c JOIN email_contents e ON e.content_id = c.id WHERE e.email_id = $1`,
     [id],
   )
-  t.strictSame(rows, [{ fresh: true }], 'a content that is used again stays')
+  t.strictSame(rows, [{ fresh: true }], 'a content that is used again is kept')
 })

@@ -79,7 +79,7 @@ t.test('every outcome of a recipient is counted once', async t => {
   t.strictSame(counts, sorted(after))
   shows(t, totals, { delivery_rate: 0.6, bounce_rate: 0.4, complaint_rate: 0.6667, open_rate: 0 })
   t.strictSame((await ask(account, { metrics: ['sent', 'bounce_rate'] })).totals, { sent: 5, bounce_rate: 0.4 })
-  t.strictSame((await ask(bystander)).counts, {}, 'of this account alone')
+  t.strictSame((await ask(bystander)).counts, {}, 'only emails of this account count')
 })
 
 /** Sorts counts in the order of the response. */

@@ -58,7 +58,7 @@ t.test('long html of a batch is rendered, or refused without its variable', asyn
   const refused = await send(batch((item, n) => (n === COUNT - 1 ? { ...item, variables: {} } : item)))
   t.equal(refused.status, 422)
   t.match(refused.body, { name: 'validation_error', message: /^emails\[7\]: Missing value.* `not`/ })
-  t.equal((await countContents()) - before, 3, 'of the four that are not kept in memory the wrong one is not stored')
+  t.equal((await countContents()) - before, 3, 'of the four emails not kept in memory, the refused one is not stored')
 })
 
 t.test('long html that Postgres cannot store is refused with its email', async t => {

@@ -38,7 +38,7 @@ t.test('POST /emails/:id/try-now sends a deferred email at once', async t => {
 
   const jobs = await countJobs(id)
   shows(t, await tryNow(id), { status: 200, body: { object: 'email', id } })
-  t.equal(await countJobs(id), jobs + 1, 'a worker is told')
+  t.equal(await countJobs(id), jobs + 1, 'a worker gets a job')
   await deliver(id)
   shows(t, await readEmail(world, account, id), { status: 'delivered', queue: undefined })
   t.strictSame(sink.ledger.map(({ rcpt }) => rcpt).sort(), ['grey-1@y.com', 'ok@y.com'], 'nobody gets it twice')

@@ -81,7 +81,7 @@ t.test('a payload is checked against the schema of its event', async t => {
   for (const [payload, message] of wrong) {
     shows(t, await send(payload), { status: 422, body: { name: 'validation_error', message } }, message)
   }
-  t.equal((await get('/events/typed/recent')).body.data.length, right.length, 'what is wrong is not delivered')
+  t.equal((await get('/events/typed/recent')).body.data.length, right.length, 'an invalid event starts no run')
 })
 
 t.test('GET /events/:id/recent returns the newest hundred', async t => {

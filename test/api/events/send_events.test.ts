@@ -103,7 +103,7 @@ t.test('an event with an idempotency key is stored once', async t => {
     'of another route',
   )
   await api.request('DELETE', `/api/contacts/${dan}`)
-  t.strictSame((await send(body, key)).body, first.body, 'its contact is gone')
+  t.strictSame((await send(body, key)).body, first.body, 'even if its contact was deleted')
   shows(t, await send(body, { 'idempotency-key': 'two' }), { status: 404 })
   t.equal((await runsOf(world, automation)).length, 2)
   shows(t, await send(body, { 'idempotency-key': '' }), { status: 400, body: { name: 'invalid_idempotency_key' } })

@@ -108,7 +108,7 @@ t.test('preview_email, send_email, get_email and find_emails work; a repeated se
     await call(client, 'send_email', emailOf(account)),
     await call(client, 'send_email', emailOf(account)),
   ]
-  t.strictSame(first.json, second.json, 'a repeated call is the same email')
+  t.strictSame(first.json, second.json, 'a repeated call returns the same email')
   t.equal(await countEmails(), 1)
   await call(client, 'send_email', emailOf(account, { idempotency_key: 'another' }))
   t.equal(await countEmails(), 2)

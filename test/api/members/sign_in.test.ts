@@ -22,7 +22,7 @@ t.test('sign-in allows five wrong passwords per minute, and any number of right 
 
   const mixed: number[] = []
   for (let n = 0; n < 4; n++) mixed.push(await signIn(email, 'wrong'), await signIn(email))
-  t.strictSame(mixed, [422, 303, 422, 303, 422, 303, 422, 303], 'no success takes failures back')
+  t.strictSame(mixed, [422, 303, 422, 303, 422, 303, 422, 303], 'a successful sign-in does not reset the failures')
   t.strictSame(
     [await signIn(email, 'wrong'), await signIn(email), await signIn(email, PASSWORD, other)],
     [422, 429, 429],

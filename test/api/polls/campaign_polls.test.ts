@@ -104,7 +104,7 @@ t.test('recipients of every variant answer the same poll of a campaign', async t
     t,
     await request('GET', `/campaigns/${id}/stats`),
     { clicked: 0, opened: 0 },
-    'an answer is no click and no open',
+    'an answer counts neither as a click nor as an open',
   )
 })
 

@@ -174,7 +174,7 @@ t.test('all invalid poll links get the same 404 page', async t => {
   ]) {
     await ask('GET', path)
   }
-  t.strictSame(await readPollState(world, account), state, 'and the token of a poll is none of anything else')
+  t.strictSame(await readPollState(world, account), state, 'the token of a poll is invalid for other uses')
 })
 
 t.test('a missing or invalid answer is 400 and shows the page again', async t => {

@@ -128,7 +128,7 @@ t.test('GET /tls/ask accepts our certificate hosts, only from this machine', asy
   }
   t.equal((await ask('/tls/ask')).status, 404)
   const forwarded = { headers: { 'x-forwarded-for': '127.0.0.1' } }
-  t.equal(await statusOf(verified, forwarded), 404, 'passed on by a proxy that is not named')
+  t.equal(await statusOf(verified, forwarded), 404, 'passed on by a proxy that is not trusted')
   const config = { ...world.config, TRUSTED_PROXIES: parseNetworks('127.0.0.1') }
   const url = await serve(t, { ...world, config })
   t.equal(await statusOf(verified, { url }), 200, 'asked by the proxy itself')

@@ -70,7 +70,7 @@ t.test('a received email has the fields of the specification, and omits absent o
   for (const field of ['html', 'text', 'headers']) t.notHas(list.data[0], field)
 })
 
-t.test('a header name without an address is no recipient; absent headers are omitted', async t => {
+t.test('a header name without an address is not a recipient; absent headers are omitted', async t => {
   const read = async (raw: string) =>
     (await api.request('GET', `${path}/${await receive(work, account, raw)}`)).body as unknown as Record<
       string,

@@ -51,7 +51,7 @@ t.test('a body nested too deep is refused before it is parsed', async t => {
     api.request('POST', '/api/emails', { raw: `${JSON.stringify(email).slice(0, -1)},"x":${x}}` })
   t.equal((await post(deepest)).status, 200)
   t.equal((await post(`[${deepest}]`)).body.message, message)
-  t.equal((await post(`"${'[{'.repeat(1_000)}"`)).status, 200, 'brackets of a string')
+  t.equal((await post(`"${'[{'.repeat(1_000)}"`)).status, 200, 'brackets inside a string do not count')
 })
 
 t.test('a body with too many keys is refused before it is parsed', async t => {
@@ -63,7 +63,7 @@ t.test('a body with too many keys is refused before it is parsed', async t => {
   }
   const batch = (items: string[]) => api.request('POST', '/api/emails/batch', { raw: `[${items}]` })
   const item = `{"x":${many(10_000)}1]}`
-  t.same((await batch(Array(10).fill(item))).body.name, 'missing_required_field', 'the limit is of one email')
+  t.same((await batch(Array(10).fill(item))).body.name, 'missing_required_field', 'the limit applies to each email')
   t.same((await batch([item, `{"x":${many(20_000)}`])).body, refusal(message))
   t.same((await batch(Array(50).fill(item))).body, refusal('The body has more than 400,000 keys and values.'))
 })

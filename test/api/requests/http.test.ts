@@ -48,7 +48,7 @@ for (const [what, request, status, message] of [
   ['a header without a name', `GET /api/emails HTTP/1.1\r\n: x\r\n${usual}\r\n`, 400, malformed],
   ['a space in the target', `GET /api /emails HTTP/1.1\r\n${usual}\r\n`, 400, malformed],
   ['a target of more than ASCII', `GET /api/emails/\xff HTTP/1.1\r\n${usual}\r\n`, 400, malformed],
-  ['a length that is no number', `POST /api/emails HTTP/1.1\r\n${usual}Content-Length: x\r\n\r\n`, 400, malformed],
+  ['a length that is not a number', `POST /api/emails HTTP/1.1\r\n${usual}Content-Length: x\r\n\r\n`, 400, malformed],
   [
     'two lengths',
     `POST /api/emails HTTP/1.1\r\n${usual}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`,

@@ -38,7 +38,7 @@ t.test('a connection lost during accept stores no email that got a 503', async t
     statuses.push(...(await Promise.all(posts)).map(({ status }) => status))
   }
   const count = (wanted: number) => statuses.filter(status => status === wanted).length
-  t.ok(count(503) >= 3, 'of each round those whose statement was at work')
+  t.ok(count(503) >= 3, 'each round lost the requests whose statement was running')
   t.equal(count(200) + count(503), statuses.length)
   t.equal(await countEmails(), before + count(200))
 })
@@ -93,7 +93,7 @@ t.test('a Postgres that drops all packets', async t => {
     await waitUntil(async () => (await send()).status === 200, 'the request is accepted')
     const { rows } = await query('SELECT count(DISTINCT email_id)::int AS emails FROM deliveries')
     t.equal(rows[0].emails, await countEmails())
-    t.ok((await countEmails()) - before <= 2, 'the one with the key, and the one that its caller knows nothing of')
+    t.ok((await countEmails()) - before <= 2, 'the email with the key, and the one whose caller got no response')
     const keys = await query(`SELECT FROM idempotency_keys WHERE key = 'in the black hole'`)
     t.equal(keys.rowCount, 1)
   })

@@ -50,7 +50,7 @@ t.test('a new domain has a limit that doubles daily for 14 days', async t => {
   }
   const grown = await openAccount('337 hours')
   for (let n = 0; n < 3; n++) t.match(await send(grown, 50), { status: 200 })
-  t.strictSame(await query('SELECT FROM warm_up_usage WHERE account_id = $1', [grown.id]), [], 'nor is it counted')
+  t.strictSame(await query('SELECT FROM warm_up_usage WHERE account_id = $1', [grown.id]), [], 'and it is not counted')
 })
 
 t.test('a warm-up refusal has Retry-After, stores nothing and leaves the key free', async t => {

@@ -89,5 +89,5 @@ t.test('GET /webhooks/:id/events filters by status, type and time', async t => {
     t.match(await post(`${id}/events/${event}/replay`), { status: 404, body: { message: 'Event not found' } })
   }
   const { id: other } = await add()
-  t.match(await get(`${other}/events/${ids[0]}`), { status: 404 }, 'it was not told of it')
+  t.match(await get(`${other}/events/${ids[0]}`), { status: 404 }, 'the other webhook did not get the event')
 })

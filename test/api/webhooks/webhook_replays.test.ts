@@ -118,6 +118,6 @@ t.test('a replay of more events than one statement takes replays each once', asy
   const next = () => replaySlice(world.pool, webhook, { ...which, status: 'failed' }, null, 1)
   t.match(await next(), { replayed: 1, last: /-/ })
   await api.request('PATCH', `/api/webhooks/${id}`, { body: { status: 'disabled' } })
-  t.strictSame(await next(), { replayed: 0, last: null }, 'it stops when the webhook is disabled meanwhile')
+  t.strictSame(await next(), { replayed: 0, last: null }, 'the replay stops when the webhook is disabled')
   await api.request('DELETE', `/api/webhooks/${id}`)
 })

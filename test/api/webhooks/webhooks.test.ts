@@ -202,7 +202,7 @@ t.test(`an account has at most ${MAX_WEBHOOKS} webhooks, even by concurrent requ
     t.match(answer, { status: 422, body: { name: 'validation_error', message: /50 webhooks/ } })
   }
   await call('DELETE', `/${made[0]?.body.id}`, undefined, other.key)
-  t.equal((await call('POST', '', { endpoint, events }, other.key)).status, 201, 'one that is deleted makes room')
+  t.equal((await call('POST', '', { endpoint, events }, other.key)).status, 201, 'a deleted webhook makes room')
 })
 
 t.test('a private endpoint is refused with a message that names FETCH_ALLOW', async t => {

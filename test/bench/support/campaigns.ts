@@ -54,7 +54,7 @@ export async function ask({ key }: Stage, method: 'GET' | 'POST', path: string, 
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': 'bench' }
   const answer = await request(API + path, { method, headers, body: body ? JSON.stringify(body) : null })
   const json = (await answer.body.json()) as Record<string, unknown>
-  if (answer.statusCode >= 300) throw new Error(`${path} answered ${JSON.stringify(json)}`)
+  if (answer.statusCode >= 300) throw new Error(`${path} responded ${JSON.stringify(json)}`)
   return json
 }
 

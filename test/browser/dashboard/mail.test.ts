@@ -68,7 +68,7 @@ t.test('a hostile email runs no scripts and makes no requests, but keeps its sty
   t.strictSame(await owner.locator('#a').evaluate(styleOf), ['rgb(1, 2, 3)', '700'])
   t.equal(await owner.evaluate('self.origin'), 'null')
   t.strictSame([heard(), await owner.title()], [0, ''])
-  t.ok(faults.length > 0, 'its policy has refused what it tried')
+  t.ok(faults.length > 0, 'the content security policy blocked its attempts')
   await owner.goto(`/emails/${id}`)
   await owner.click('a:text("Show remote images")')
   await owner.waitForSelector('text=Remote images are shown this once.')
@@ -194,11 +194,11 @@ t.test('a received email is unread until it is opened, and can be answered', asy
   const ahead = await owner.request.get(`/received/${id}`, {
     headers: { accept: 'text/html', 'x-sec-purpose': 'prefetch' },
   })
-  t.strictSame([ahead.status(), await isRead()], [200, false], 'what Turbo fetches ahead is not opened')
+  t.strictSame([ahead.status(), await isRead()], [200, false], 'a prefetch by Turbo does not mark the email as read')
   await owner.evaluate(notePrefetches)
   await owner.hover('a:text("Ann")')
   await owner.hover('nav a:text("Domains")')
-  t.strictSame(await owner.evaluate('prefetched'), ['/domains'], 'Turbo fetches other pages ahead, and not this one')
+  t.strictSame(await owner.evaluate('prefetched'), ['/domains'], 'Turbo prefetches other pages but not this one')
   await owner.click('a:text("Ann")')
   await owner.waitForSelector('h1:text("A question")')
   t.equal(await isRead(), true)

@@ -30,7 +30,7 @@ t.test('a CSV file is imported, and failed records are listed', async t => {
   await page.click('button:text("Import")')
   await page.waitForSelector('.heading .badge:text("queued")')
   const plain = await page.request.get(page.url(), { headers: { accept: 'text/html' } })
-  t.match(await plain.text(), '<noscript><meta http-equiv="refresh"', 'it is shown anew without scripts, too')
+  t.match(await plain.text(), '<noscript><meta http-equiv="refresh"', 'the preview is updated without scripts, too')
   worker = await startWorker(world)
   await page.waitForSelector('.heading .badge:text("completed")')
   t.strictSame(await page.locator('tbody tr').allInnerTexts(), [

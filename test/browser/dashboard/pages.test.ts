@@ -134,7 +134,7 @@ t.test('admin gets the same pages as owner', async t => {
   for (const path of paths.filter(path => !path.endsWith('/0'))) {
     t.equal(await formOf(admin, path), await formOf(owner, path), path)
   }
-  t.not(await formOf(viewer, '/topics'), await formOf(owner, '/topics'), 'which pages of other roles are not')
+  t.not(await formOf(viewer, '/topics'), await formOf(owner, '/topics'), 'pages of other roles differ')
 })
 
 /** The HTML of a page without numbers, ids and the name of the member. */

@@ -89,7 +89,7 @@ t.test('a member adds a passkey, signs in with it once per challenge, and remove
   await page.click('button:text("Use a passkey")')
   await page.waitForSelector('h1:text("Overview")')
   const answer = (await posted).postData() as string
-  t.equal((await page.request.post('/login/passkey', replay(answer))).status(), 422, 'an answer is good once')
+  t.equal((await page.request.post('/login/passkey', replay(answer))).status(), 422, 'a response works only once')
   t.equal((await page.request.post('/login/passkey', replay('credential={}'))).status(), 422)
 
   await page.goto('/profile')

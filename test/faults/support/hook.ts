@@ -135,6 +135,6 @@ export async function waitForEvents(stage: Stage): Promise<number> {
     const { events, emails } = await count()
     return events + emails === 0
   }
-  await waitUntil(isDone, async () => `all is delivered; ${JSON.stringify(await count())} are left`, 120_000)
+  await waitUntil(isDone, async () => `every event is delivered; ${JSON.stringify(await count())} are left`, 120_000)
   return Number(((performance.now() - start) / 1_000).toFixed(1))
 }

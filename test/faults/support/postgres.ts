@@ -61,7 +61,7 @@ export class Postgres {
       if (child.exitCode !== null) throw new Error(`Postgres: ${this.#tail()}`)
       return false
     }
-    await waitUntil(isUp, () => `Postgres answers: ${this.#tail()}`)
+    await waitUntil(isUp, () => `Postgres responds: ${this.#tail()}`)
   }
 
   /** SIGQUIT is the immediate stop: no checkpoint, clients are disconnected. SIGTERM waits for them. */

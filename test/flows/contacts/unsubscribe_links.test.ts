@@ -28,7 +28,7 @@ t.test('unsubscribe links identify exactly one recipient', async t => {
   const [, local = '', host] = /^mailto:([^@]+)@(.+)$/.exec(mailto ?? '') ?? []
   t.equal(parseUnsubscribeLocal(local, keys), recipient.delivery_id)
   t.equal(host, 'send.acme.com')
-  t.strictSame(await linksOf(recipient), { https, mailto }, 'the same each time')
+  t.strictSame(await linksOf(recipient), { https, mailto }, 'the links are the same each time')
 })
 
 t.test('a mailto link exists only if a return path receives its mail', async t => {

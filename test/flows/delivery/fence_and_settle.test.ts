@@ -127,7 +127,11 @@ t.test('a result that cannot be stored fails alone', async t => {
   const places = new Semaphore(10)
   const tokens = [{ ...bad }, outdated, { ...outdated, lease_owner: uuid() }]
   const fenced = tokens.map(token => store.fence(token, places))
-  t.strictSame(await Promise.all(fenced), ['allowed', 'allowed', 'lost'], 'two claims of one delivery are told apart')
+  t.strictSame(
+    await Promise.all(fenced),
+    ['allowed', 'allowed', 'lost'],
+    'two claims of one delivery are distinguished',
+  )
 })
 
 async function open(t: Test, times = TEST_TIMES) {

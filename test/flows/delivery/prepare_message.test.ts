@@ -44,7 +44,7 @@ t.test('every message is signed; an email without a signing key waits', async t 
   await world.pool.pg.query('DELETE FROM dkim_keys WHERE account_id = $1', [keyless.id])
   const error = await prepareMessage(email).catch(error => error)
   t.match(error, { message: 'Its domain has no signing key.' })
-  t.notOk(error instanceof UnsendableError || error instanceof ComposeError, 'which would be final')
+  t.notOk(error instanceof UnsendableError || error instanceof ComposeError, 'the error is not final')
 })
 
 t.test('concurrent emails each get their own message or error', async t => {

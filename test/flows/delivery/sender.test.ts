@@ -51,7 +51,7 @@ t.test('a slow destination with mail over the capacity does not block others', a
   await sleep(500)
   await acceptMany(account, 100, i => `ok-${i}@fast.com`)
   await waitUntil(async () => (await countStates(account))['delivered 1'] === 100, 'the fast ones are delivered')
-  t.equal(sink.connections, 20, 'half of them for each')
+  t.equal(sink.connections, 20, 'each sender sent about half')
   await sender.stop()
   t.strictSame(await countStates(account), { 'delivered 1': 100, 'queued 0': 1_500 })
 })
@@ -69,7 +69,7 @@ t.test('a worker at capacity releases nothing that it holds', async t => {
     'SELECT count(*)::int FROM deliveries WHERE account_id = $1 AND reason IS NOT NULL',
     [account.id],
   )
-  t.strictSame(rows, [{ count: 0 }], 'nothing was claimed to be given back')
+  t.strictSame(rows, [{ count: 0 }], 'nothing was claimed and then given back')
   await sender.stop()
 })
 

@@ -46,7 +46,7 @@ t.test('crashes and lost connections send mail twice only if it was in doubt', a
   await Promise.all(senders.map(sender => sender.close()))
 
   const sent = sink.ledger.map(entry => entry.rcpt)
-  t.equal(new Set(sent).size, COUNT, 'nothing is lost')
+  t.equal(new Set(sent).size, COUNT, 'no email is lost')
   const twice = sent.filter((rcpt, i) => sent.indexOf(rcpt) !== i)
   const doubted = await list(`SELECT recipient FROM email_events WHERE type = 'in_doubt'`)
   t.strictSame(

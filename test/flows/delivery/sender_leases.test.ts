@@ -57,7 +57,7 @@ t.test('a delivery that the same worker claims again is sent once', async t => {
     await expire(id)
     await sweep()
     await send_emails({ email_ids: [id] }, work)
-    t.not((await findDelivery(id)).lease_owner, lease_owner, 'the two claims can be told apart')
+    t.not((await findDelivery(id)).lease_owner, lease_owner, 'the two claims are distinguished')
   })
   const work = openWork(t, world, url)
   await send_emails({ email_ids: [id] }, work)

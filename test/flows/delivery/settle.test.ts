@@ -15,7 +15,7 @@ t.test('a result is accepted once, and only with the token of its claim', async 
   const others = [{ attempt: 0 }, { attempt: 2 }, { lease_owner: uuid() }, { account_id: uuid() }, { id: uuid() }]
   for (const other of others) t.strictSame(await settle({ ...token, ...other, outcome: 'bounced' }), [])
   t.strictSame(await settle({ ...token, lease_owner: null, outcome: 'bounced' }), [])
-  t.strictSame(await settle({ ...token, outcome: 'resumed' }), [], 'what is being sent is not in doubt')
+  t.strictSame(await settle({ ...token, outcome: 'resumed' }), [], 'a delivery that is being sent is not in doubt')
   shows(t, await readEmail(world, account, token.email_id), {
     status: 'queued',
     events: [],
@@ -40,8 +40,8 @@ t.test('a repeated release does not release a later claim', async t => {
   const released = { ...first, outcome: 'released' as const, reason: 'stopped' }
   t.strictSame(await settle(released), [first.id])
   const [second] = await claim(id)
-  t.equal(second.attempt, first.attempt, 'which was no attempt')
-  t.strictSame(await settle(released), [], 'the answer to the first write may have been lost')
+  t.equal(second.attempt, first.attempt, 'the release did not count as an attempt')
+  t.strictSame(await settle(released), [], 'the reply to the first write may have been lost')
   t.equal((await fenceDeliveries(pool, [second], 40)).length, 1)
 })
 
@@ -77,7 +77,7 @@ t.test('one statement settles many results and suppresses each address once', as
   const to = Array.from({ length: 50 }, (_, i) => `u${i}@y.com`)
   const ids = await Promise.all([1, 2, 3].map(() => acceptEmail(world, account, { to, cc: ['u1@Y.com', 'U1@y.com'] })))
   const tokens = (await Promise.all(ids.map(claim))).flat()
-  t.equal(tokens.length, 153, 'U1 and u1 may be two people')
+  t.equal(tokens.length, 153, 'U1 and u1 count as two recipients')
   const bounced = tokens.map(token => ({
     ...token,
     outcome: 'bounced' as const,

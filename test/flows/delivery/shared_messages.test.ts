@@ -54,7 +54,7 @@ t.test('each large message of a personal email takes its own room', async t => {
   const [first, second] = all.map(each => compose(shared, each))
   await first
   await turn()
-  t.strictSame(composed, ['4 x 1'], 'a destination has half')
+  t.strictSame(composed, ['4 x 1'], 'a destination gets at most half of the room')
   shared.leave(all[0] as ClaimedDelivery)
   await second
   t.strictSame(composed, ['4 x 1', '4 x 2'])
@@ -67,7 +67,7 @@ t.test('a large message waits for room, which the last recipient of another free
   for (const each of [first, sibling, second, third]) shared.join(each)
   const all = [first, sibling, second, third].map(each => compose(shared, each))
   await Promise.all([all[0], all[1], all[3]])
-  t.strictSame(composed, ['4 first', '4 b'], 'a destination has half')
+  t.strictSame(composed, ['4 first', '4 b'], 'a destination gets at most half of the room')
 
   shared.leave(first)
   await turn()
@@ -84,7 +84,7 @@ t.test('small messages do not wait for room', async t => {
   await compose(shared, huge)
   const waiting = compose(shared, large)
   await compose(shared, small)
-  t.strictSame(composed, ['30', 'small'], 'what is larger than all the room goes alone')
+  t.strictSame(composed, ['30', 'small'], 'a message larger than all the room is composed alone')
   shared.leave(huge)
   await waiting
 })

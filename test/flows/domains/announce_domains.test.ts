@@ -49,7 +49,7 @@ t.test('each change of a domain is announced as GET shows it', async t => {
   shows(t, await isTold(t, account, id, 'domain.updated'), { status: 'pending' })
   await call(account, 'POST', `/${id}/verify`)
   await check(account, id)
-  t.strictSame(await told(world, account.id), [], 'it is as it was')
+  t.strictSame(await told(world, account.id), [], 'the domain is unchanged')
 
   publish(zone, { name: 'told.com', records })
   await check(account, id)
@@ -148,6 +148,6 @@ t.test('a completed claim is announced to both accounts', async t => {
 
   const after = await isTold(t, claimant, domain_id, 'domain.updated')
   t.equal(after.status, 'pending')
-  t.not(after.records[0]?.value, before.records[0]?.value, 'with other keys')
+  t.not(after.records[0]?.value, before.records[0]?.value, 'the event shows the new keys')
   shows(t, await isTold(t, owner, owner.domain_id, 'domain.updated'), { status: 'failed' })
 })

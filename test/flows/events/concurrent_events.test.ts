@@ -53,7 +53,7 @@ t.test('an event waits for the commit of the event that starts its run', async t
   await starting.commit()
   const { answer } = await arriving
   const [run] = await runsOf(world, automation)
-  t.ok(run && answer && answer.id > run.since_event, 'its id is of the time of its commit')
+  t.ok(run && answer && answer.id > run.since_event, 'its id has the time of its commit')
 })
 
 t.test('a stop waits for an event that starts a run, then ends it', async t => {

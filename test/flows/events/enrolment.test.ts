@@ -52,7 +52,7 @@ t.test('`reentry` decides how many runs a contact gets', async t => {
   const counts = await Promise.all([once, oneRunning, always].map(async id => (await runsOf(world, id)).length))
   t.strictSame(counts, [1, 2, 4])
   const { rowCount } = await pg.query(`SELECT FROM graphile_worker.jobs WHERE task_identifier = 'advance_runs'`)
-  t.ok(rowCount, 'a worker is told of them')
+  t.ok(rowCount, 'a worker gets a job for them')
 })
 
 t.test('an event starts only automations of its domain', async t => {
@@ -106,7 +106,7 @@ t.test('an event that exceeds the quota of runs is refused and not stored', asyn
   t.strictSame(enrolled([await send(account, 'signed.up', 'new@b.com')]), ['automation_quota_exceeded'])
   const found = await api.request('GET', `/api/contacts/new@b.com?domain=${account.domain}`, { key: account.key })
   shows(t, found, { status: 404 })
-  t.strictSame(enrolled([await send(account, 'nothing', 'bob@b.com')]), [0], 'it costs nothing')
+  t.strictSame(enrolled([await send(account, 'nothing', 'bob@b.com')]), [0], 'the refused event costs no quota')
   const { rows } = await pg.query('SELECT name FROM contact_events WHERE account_id = $1 ORDER BY id', [account.id])
   t.strictSame(rows, [{ name: 'signed.up' }, { name: 'nothing' }])
   shows(t, await usageOf(account), { used: 2, limit: 3, resets_at: /Z$/ })

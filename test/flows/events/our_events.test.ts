@@ -145,7 +145,7 @@ t.test('email.opened and email.clicked fire for people, once per email and link'
   const plain = await makeTracked(world, account, { to: 'no-images@b.com' })
   await record(world, [makeHit(plain, 1)])
   await record(world, [makeHit(plain, null, 60_000), makeHit(plain, 0, 90_000)])
-  t.strictSame(await entered(opened), ['reader@b.com', 'no-images@b.com'], 'who clicks has opened it')
+  t.strictSame(await entered(opened), ['reader@b.com', 'no-images@b.com'], 'a click counts as an open')
 })
 
 t.test('recording opens in an account with many contacts reads each row once', async t => {

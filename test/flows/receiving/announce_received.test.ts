@@ -87,7 +87,7 @@ t.test('email.received has the email as GET shows it, with files, without text',
   t.notOk(JSON.stringify(events).includes('secret'))
 
   await parse_email({ ids: [{ account_id: account.id, id }] }, work)
-  t.strictSame(await told(world, account.id), [], 'read twice, told once')
+  t.strictSame(await told(world, account.id), [], 'an email parsed twice is announced once')
 })
 
 t.test('email.received of an unreadable email has the known fields', async t => {
@@ -141,7 +141,7 @@ t.test('bounce reports and mail to return paths are not announced as received', 
   const away = await compose({ subject: 'Out of office', text: 'x', headers: { 'Auto-Submitted': 'auto-replied' } })
   await receive(work, account, away, { received_for: [path] })
   await receive(work, account, MIME_BOMBS['many headers']?.(10) as Buffer, { received_for: [path] })
-  t.strictSame(await told(world, account.id), [], 'nor is what else comes to a return path alone')
+  t.strictSame(await told(world, account.id), [], 'other mail to return paths is not announced either')
   await receive(work, account, away)
   t.strictSame(await toldTypes(world, account.id), ['email.received'])
 })

@@ -179,7 +179,11 @@ t.test('a later bounce or complaint fires its event and suppression.added', asyn
   t.strictSame((await report('bounced', 'in_doubt')).types, ['email.bounced', 'suppression.added'])
   t.strictSame((await report('complained', 'delivered')).types, ['email.complained', 'suppression.added'])
   const arrived = await report('complained', 'in_doubt')
-  t.strictSame(arrived.types, ['email.complained', 'email.sent', 'suppression.added'], 'it shows that it has arrived')
+  t.strictSame(
+    arrived.types,
+    ['email.complained', 'email.sent', 'suppression.added'],
+    'it shows that the email had arrived',
+  )
 })
 
 t.test('suppressed and reserved recipients fire email.suppressed at acceptance', async t => {
@@ -251,7 +255,7 @@ t.test('no email event is stored without an enabled subscription to its type', a
     await api.request('DELETE', '/api/suppressions/x@y.com', { key: account.key })
     t.strictSame(await told(world, account.id), [])
   }
-  t.strictSame(await told(world, account.id), [], 'nor by others')
+  t.strictSame(await told(world, account.id), [], 'nor in those of other accounts')
 })
 
 t.test('suppression.added and suppression.removed fire once per change', async t => {
@@ -261,7 +265,7 @@ t.test('suppression.added and suppression.removed fire once per change', async t
   t.strictSame(await told(world, account.id), [{ type: 'suppression.added', data: first }])
   const { status, body: changed } = await call('POST', '', { email: 'ann@y.com', reason: 'complaint' })
   t.equal(status, 200)
-  t.strictSame(await told(world, account.id), [], 'it was there before')
+  t.strictSame(await told(world, account.id), [], 'the suppression existed before')
 
   await call('DELETE', '/ann@y.com')
   t.strictSame(await told(world, account.id), [{ type: 'suppression.removed', data: changed }])

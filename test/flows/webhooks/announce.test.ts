@@ -66,7 +66,7 @@ async function tellsAll(t: Test, account: TestAccount): Promise<void> {
     `SELECT count(*)::int AS deliveries FROM webhook_deliveries WHERE account_id = $1 AND state = 'pending'`,
     [account.id],
   )
-  t.strictSame(rows, [{ deliveries: COUNT }], 'for the webhook that has subscribed alone')
+  t.strictSame(rows, [{ deliveries: COUNT }], 'only for the webhook that has subscribed')
   t.strictSame(
     (await told(world, account.id)).map(({ data }) => data),
     numbers.map(dataOf),

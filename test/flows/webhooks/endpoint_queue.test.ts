@@ -103,7 +103,7 @@ t.test('a failing endpoint gets one event at a time, until another failure', asy
   const recovered = setup(50, {}, 'f'.repeat(20))
   await recovered.queue.run()
   t.equal(recovered.posted.length, 50)
-  t.equal(recovered.most(), 2, 'two again once one has arrived')
+  t.equal(recovered.most(), 2, 'two at a time again after a success')
 })
 
 t.test('five failures in a row, a Retry-After or a 410 end a run', async t => {
@@ -115,7 +115,7 @@ t.test('five failures in a row, a Retry-After or a 410 end a run', async t => {
     const { queue, posted, settled } = setup(50, { post: () => sleep(1).then(() => answer(status, patience)) })
     await queue.run()
     t.ok(posted.length <= most, `${posted.length}`)
-    t.strictSame(settled.sort(), posted.sort(), 'what was sent is settled')
+    t.strictSame(settled.sort(), posted.sort(), 'events that were sent are settled')
   }
 })
 
@@ -157,7 +157,7 @@ t.test('an error ends a run after pending attempts are settled', async t => {
       ...(throws === 'settle' && { settle: fails }),
     })
     await t.rejects(queue.run(), broken, throws)
-    t.equal(slow, 0, 'nothing is on its way')
+    t.equal(slow, 0, 'no request is in progress')
     if (throws !== 'settle') t.ok(settled.length > 0)
   }
 })

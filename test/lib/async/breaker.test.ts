@@ -20,7 +20,7 @@ t.test('Breaker lets one probe through per pause, which doubles from 5 s to 5 mi
     t.type(breaker.refuses(), 'string', `not before ${pause} s`)
     clock.ms += 1
     t.equal(breaker.refuses(), null, `after ${pause} s`)
-    t.type(breaker.refuses(), 'string', 'nobody else')
+    t.type(breaker.refuses(), 'string', 'no other request is let through')
     breaker.failed('away')
   }
   breaker.succeeded()

@@ -163,7 +163,7 @@ t.test('coalesce rejects items that wait too long for their batch', async t => {
   const call = coalesce(run, { in_flight: 1, max_items: 1, patience: { ms: 20, error: () => late } })
   const first = call('a')
   const refused = ['b', 'c'].map(item => call(item).catch(error => error))
-  t.strictSame(await Promise.all(refused), [late, late], 'however long the batch at work takes')
+  t.strictSame(await Promise.all(refused), [late, late], 'however long the current batch takes')
   const [next, after] = ['d', 'e'].map(item => call(item).catch(error => error))
   batches[0]?.finish()
   t.equal(await first, 'A')

@@ -29,7 +29,7 @@ function open(options: Partial<WriteBehindOptions<string>> = {}) {
 t.test('writeBehind writes items in order, including those added during a write', async t => {
   const { items, written } = open()
   for (const item of 'abcd') items.add(item)
-  t.strictSame(written, [], 'nobody waits')
+  t.strictSame(written, [], 'adding does not wait')
   await waitUntil(() => written.length > 0, 'a batch is written')
   items.add('e')
   await waitUntil(() => written.flat().length === 5, 'all are written')
@@ -116,7 +116,7 @@ t.test('writeBehind keeps up to max_waiting items while writes fail, and reports
   state.fault = fault
   for (const item of 'abcdef') items.add(item)
   await waitUntil(() => state.tries > 2, 'it is tried again')
-  t.strictSame(failures, [fault], 'told once')
+  t.strictSame(failures, [fault], 'reported once')
   t.strictSame(dropped, [])
 
   state.fault = null

@@ -48,7 +48,7 @@ t.test('a token does not reveal the address', async t => {
       .subarray(-9)
       .toString('hex'),
   )
-  t.not(tails[0], tails[1], 'addresses of one domain do not end alike')
+  t.not(tails[0], tails[1], 'encrypted addresses of one domain have different ends')
 })
 
 t.test('tokens are signed with the newest key and verified with older ones', async t => {

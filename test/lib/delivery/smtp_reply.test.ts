@@ -136,7 +136,7 @@ t.test('namedDelay reads the delay a server asks for, within bounds', async t =>
     t.equal(namedDelay(text), seconds, text)
     t.equal(judgeReply(text, 'rcpt').retry_after, seconds ?? undefined)
   }
-  t.equal(judgeReply('550 try again in 300 seconds', 'rcpt').retry_after, undefined, 'what is final is not tried again')
+  t.equal(judgeReply('550 try again in 300 seconds', 'rcpt').retry_after, undefined, 'a final reply has no delay')
 })
 
 t.test('judgeReply takes little time for hostile replies', async t => {

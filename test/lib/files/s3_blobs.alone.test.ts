@@ -44,7 +44,11 @@ t.test('blobs are read back unchanged: empty, small, and in parts', async t => {
   t.equal(s3.uploads.size, 0)
   const large = s3.requests.filter(request => request.includes(`blob-${12 * MB}`))
   t.match(large.join('\n'), /^POST \S+\?uploads\n(PUT \S+\?partNumber&uploadId\n){3}POST \S+\?uploadId\nGET \S+$/)
-  t.equal(s3.requests.filter(request => request === `PUT blob-${5 * MB}`).length, 1, 'one part is no multipart upload')
+  t.equal(
+    s3.requests.filter(request => request === `PUT blob-${5 * MB}`).length,
+    1,
+    'a single part is not a multipart upload',
+  )
 })
 
 t.test('any key is stored under the prefix', async t => {

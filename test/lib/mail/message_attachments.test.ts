@@ -154,7 +154,7 @@ t.test('a file of the wrong size, or one that cannot be read, is an error', asyn
     },
   })
   await t.rejects(attach(endless), /more than its 10 bytes/)
-  t.ok(isClosed, 'what was being read is closed')
+  t.ok(isClosed, 'the file being read is closed')
   const away = async function* () {
     yield* []
     throw new RangeError('away')

@@ -111,7 +111,7 @@ t.test('content is replaced by the size and hash of the file', async t => {
   const blank = `${' '.repeat(1_000_000)};` // slow for a careless pattern
   t.match(redacted({ content: blank }), { content: { size: 1_000_001 } })
   const taken = { attachments: [{ content: { sha256: 'ab', size: 9_000_000 } }] }
-  t.strictSame(redacted(taken), taken, 'what has been taken out already')
+  t.strictSame(redacted(taken), taken, 'content that is already extracted')
 })
 
 t.test('a long string is clipped with its length, and what follows is kept', async t => {

@@ -44,7 +44,7 @@ t.test('a field of the wrong type is invalid, not missing', async t => {
   }
 })
 
-t.test('a body that is no object is invalid', async t => {
+t.test('a body that is not an object is invalid', async t => {
   for (const body of [undefined, null, 1, 'a', [], [email]]) {
     t.throws(() => parse(NewEmail, body), { name: 'validation_error', message: /^The body must be an object\.$/ })
   }

@@ -99,7 +99,7 @@ t.test('past times are parsed too', async t => {
   t.equal(parse('2020-01-01'), '2020-01-01T00:00:00.000Z')
 })
 
-t.test('text that is no time, or more than one, is refused', async t => {
+t.test('text that is not a time, or has several, is refused', async t => {
   for (const text of [
     ...['', ' ', 'soon', 'never', '1234567890', '\0', 'blah tomorrow', 'tomorrow please', 'tomorrow 9am to 10am'],
     ...['2026-02-30T00:00:00Z', '2026-13-01', '2026-12-01T25:00Z', '2026-12-01T10:00+99:00', '2026-W48', '12:61'],

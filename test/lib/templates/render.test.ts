@@ -68,7 +68,7 @@ t.test('the lookup is told whether the placeholder has a fallback', async t => {
   ])
 })
 
-t.test('text that is no placeholder stays unchanged', async t => {
+t.test('text that is not a placeholder stays unchanged', async t => {
   for (const source of [
     ...['{{', '}}', '{{}}', '{{ }}', '{{a', '{{a}', '{a}}', '{ {a}}', '{{a|x', '{{a|{x}}', '{{a b}}', '{{é}}'],
     ...['{{#if a}}x{{/if}}', '{{^a}}', '{{> a}}', '{{& a}}', '{{! a}}', '{{a.b}}', '{{this.a}}', '{{user.name}}'],

@@ -58,7 +58,7 @@ t.test('a token with any bit changed is refused', async t => {
   }
 })
 
-t.test('random text is no valid token', async t => {
+t.test('random text is not a valid token', async t => {
   let taken = 0
   for (let n = 0; n < 20_000; n++) {
     const bytes = randomBytes(20 + (n % 60))

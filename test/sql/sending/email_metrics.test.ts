@@ -129,7 +129,7 @@ t.test('foldMetrics adds up shards an hour after their quarter hour', async t =>
   t.equal(await foldMetrics(world.pool, 100), 2)
   const [folded, fresh = 0] = await shardsOf(account)
   t.equal(folded, 0)
-  t.ok(fresh > 0, 'what is still written to is left alone')
+  t.ok(fresh > 0, 'shards that may still be written to are kept')
   t.strictSame(await readCounters(world, account), before)
 
   await countMetrics(world, account, [{ name: 'sent', by: -1, at: old }])

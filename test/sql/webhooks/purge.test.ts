@@ -50,7 +50,7 @@ t.test('events are kept for 30 days, those of a deleted webhook only if another 
     [recent, shared],
   ])
   const row = () => pg.query('SELECT FROM webhooks WHERE id = $1', [gone.id])
-  t.equal((await row()).rowCount, 1, 'whoever has just seen it may still write')
+  t.equal((await row()).rowCount, 1, 'a transaction that has just read it may still write')
   await pg.query(`UPDATE webhooks SET deleted_at = now() - interval '2 min' WHERE id = $1`, [gone.id])
   await purge({}, work)
   t.equal((await row()).rowCount, 0)

@@ -40,7 +40,7 @@ export class SmtpClient {
   /** The next reply with all of its lines, or its beginning if the server disconnects. */
   async reply(ms = 10_000): Promise<string> {
     const late = sleep(ms, undefined, { ref: false }).then(() => {
-      throw new Error(`no reply in ${ms} ms after ${JSON.stringify(this.heard.slice(-200))}`)
+      throw new Error(`no reply within ${ms} ms after ${JSON.stringify(this.heard.slice(-200))}`)
     })
     late.catch(() => {})
     for (;;) {

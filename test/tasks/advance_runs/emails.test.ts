@@ -233,7 +233,7 @@ t.test('emails of a stopped or deleted automation are canceled', async t => {
     await pool.pg.query(`${stop} WHERE id = $1`, [sent.automation_id])
     shows(t, await deliver(sent), [canceled])
     shows(t, await sent.emails(), [{ status: 'canceled', last_event: 'canceled', quota_debit: 0 }])
-    t.equal(await readUsed(sent.account), 0, 'the quotas get it back')
+    t.equal(await readUsed(sent.account), 0, 'it is refunded to the quotas')
   }
   const simulated = await run(t, domain => [send(domain)], { contact: { email: 'delivered@simulator.internal' } })
   await pool.pg.query('UPDATE automations SET stopped_version = 1 WHERE id = $1', [simulated.automation_id])

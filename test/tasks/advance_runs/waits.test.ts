@@ -225,7 +225,7 @@ t.test('many runs that wait for large events of one contact read a few megabytes
   await other.send(1)
   const last_in_line = { ...waiting[0], account_id: other.account.id, run_id: other.id } as (typeof waiting)[0]
   const rows = await pool.transaction(tx => lookBack(tx, [...waiting, last_in_line]))
-  t.equal(new Set(rows.map(({ run_id }) => run_id)).size, ids.length + 1, 'each run is told that there are events')
+  t.equal(new Set(rows.map(({ run_id }) => run_id)).size, ids.length + 1, 'each run learns that there are events')
   const read = Map.groupBy(
     rows.filter(({ payload }) => payload !== null),
     ({ run_id }) => run_id,

@@ -91,7 +91,7 @@ t.test('changes to a busy webhook take effect within a second, and no event is l
   t.ok(isSigned((late[0] as { posted: Posted }).posted, rotated.signing_secret))
   t.ok(isSigned((after[0] as { posted: Posted }).posted, signing_secret))
   await announce(world, account_id, 1)
-  t.strictSame(await countDeliveries(world, id), { success: 180 }, 'it is told no more of what it does not want')
+  t.strictSame(await countDeliveries(world, id), { success: 180 }, 'it gets no more events of types it has left')
 })
 
 t.test('failures at the former endpoint do not count against the new one', async t => {
@@ -127,7 +127,7 @@ t.test('a disabled or deleted webhook gets no more events, unlike others of the 
   await sender.idle()
   for (const stopped of [disabled, deleted]) {
     const { success = 0, pending = 0 } = await countDeliveries(world, stopped.id)
-    t.equal(success, stopped.posted().length, 'what arrived is written down')
+    t.equal(success, stopped.posted().length, 'attempts that arrived are stored')
     t.ok(success < 150 && success + pending === 200, `${success} arrived`)
   }
   await announce(world, account_id, 1)

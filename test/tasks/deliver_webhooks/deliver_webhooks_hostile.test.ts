@@ -102,7 +102,7 @@ t.test('a kept connection that the server closed costs no attempt', async t => {
     await sender.idle()
   }
   t.match(await listAttempts(world, id), Array(3).fill({ status: 200, error: null, attempt: 1 }))
-  t.equal(requests.closes_kept, 5, 'the second and the third were sent again, on a connection of their own')
+  t.equal(requests.closes_kept, 5, 'the second and the third were sent again, each on a new connection')
 })
 
 t.test('forbidden hosts are not connected to in any spelling, by redirects or DNS', async t => {

@@ -63,7 +63,7 @@ t.test('a connection lost after the final dot leaves the email in doubt, and it 
   await due(id, null)
   await sweepDeliveries(world.pool, world.log, world.config)
   await deliver(work, id)
-  t.equal(sink.messages, 2, 'a second doubt is for a person')
+  t.equal(sink.messages, 2, 'after a second doubt a person decides')
 })
 
 t.test('a server that is silent after the final dot gets the full timeout', async t => {

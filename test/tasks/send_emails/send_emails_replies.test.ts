@@ -70,7 +70,7 @@ for (const ehlo of ['250 sink', '250-sink\r\n250 PIPELINING']) {
       t.equal(email.events.length, 1, 'no other event')
     }
     const bounced = replies.filter(([, state]) => state === 'bounced').map(([local]) => `${local}@y.com`)
-    t.strictSame(await listSuppressed(account), bounced.sort(), 'only who bounced is suppressed')
+    t.strictSame(await listSuppressed(account), bounced.sort(), 'only bounced recipients are suppressed')
     t.equal(sink.messages, 0)
   })
 }

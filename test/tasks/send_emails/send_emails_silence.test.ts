@@ -40,7 +40,7 @@ t.test('a second relay gets the mail when all connections of a silent one wait',
   first.speak()
   await untilState(held, { 'delivered 1': CONNECTIONS })
   await first.arrived(CONNECTIONS + (await accept(work, 4)).length)
-  t.equal(second.messages, 20, 'the first has all mail again')
+  t.equal(second.messages, 20, 'the first relay gets all mail again')
 })
 
 t.test('a destination gets half of each relay, not half of all together', async t => {
@@ -73,7 +73,7 @@ t.test('a delivery to a silent relay is set aside and settled by the late reply'
   const [{ lease_until }] = (await pg.query('SELECT max(lease_until) AS lease_until FROM deliveries')).rows
   const isPast = async () => (await pg.query('SELECT now() > $1 AS is_past', [lease_until])).rows[0].is_past
   await waitUntil(isPast, 'the leases would have ended')
-  t.equal((await statesOf(ids))['sending 1'], asked, 'the heartbeat keeps what was set aside')
+  t.equal((await statesOf(ids))['sending 1'], asked, 'the heartbeat extends the leases of deliveries set aside')
 
   relay.speak()
   await untilState(ids, { 'delivered 1': asked, 'queued 1': 20 - asked })
@@ -125,7 +125,7 @@ t.test('the number of emails past the final dot is at most twice the connections
   t.ok(hanging >= CONNECTIONS && hanging <= 2 * CONNECTIONS, `${hanging} wait for a reply`)
 
   await work.sender.stop()
-  t.equal((await statesOf(ids))['in_doubt 1'], hanging, 'and a stop that does not get it leaves those in doubt')
+  t.equal((await statesOf(ids))['in_doubt 1'], hanging, 'a stop without the replies leaves these in doubt')
   t.equal((await statesOf(ids))['sending 1'], undefined)
 })
 

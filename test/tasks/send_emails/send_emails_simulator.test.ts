@@ -44,7 +44,7 @@ t.test('each mailbox of the simulator has its outcome, and nothing is sent', asy
     t.equal(email.sent_at !== null, expected.events[0]?.type === 'sent')
   }
   t.equal(inbox.messages.length, 0)
-  t.strictSame(await listSuppressions(account.id), [], 'nobody is suppressed for real')
+  t.strictSame(await listSuppressions(account.id), [], 'the simulator suppresses nobody')
 })
 
 t.test('the simulator opens and clicks tracked emails', async t => {

@@ -66,7 +66,7 @@ t.test('a slow destination delays only its own emails', async t => {
   }
   await waitUntil(isDone, 'the mail to the other destination is delivered')
   const hanging = sink.ledger.filter(entry => entry.rcpt.endsWith('@slow.com')).length
-  t.ok(hanging < 100, `${hanging} of 100 slow ones were tried by then`)
+  t.ok(hanging < 100, `${hanging} of 100 slow emails were tried by then`)
   t.equal(sink.messages, 100 + hanging)
   await sink.close()
   await work.sender.stop()

@@ -146,7 +146,7 @@ t.test('a contact who leaves the topic before the claim gets no email', async t 
   t.strictSame(await deliver(id), ['back@c.com', 'other@c.com'])
   const out = { 'left@c.com': NOT_SUBSCRIBED, 'stranger@c.com': NOT_SUBSCRIBED, 'unsubscribed@c.com': NOT_SUBSCRIBED }
   t.strictSame(await dropped(id), out)
-  t.strictSame(await deliver(plain), to.toSorted(), 'transactional mail asks for no subscription')
+  t.strictSame(await deliver(plain), to.toSorted(), 'transactional mail needs no subscription')
   t.strictSame(await dropped(plain), {})
 })
 

@@ -127,7 +127,7 @@ t.test('key revoke accepts a key or its id', async t => {
   const { key, sending_key } = await newAccount(world)
   await prints(t, /^revoked\n$/, 'key', 'revoke', key)
   t.match(await callerOf(key), { usable: false })
-  t.match(await callerOf(sending_key), { usable: true }, 'the other one is as it was')
+  t.match(await callerOf(sending_key), { usable: true }, 'the other key is unchanged')
   await refuses(t, 'There is no such key, or it is already revoked.', 'key', 'revoke', key)
 
   const caller = await callerOf(sending_key)
@@ -188,7 +188,7 @@ t.test('domain rotate prints the records of new keys and, with --now, signs with
     return `Publish: ${selector}._domainkey.${name} TXT "${dkimRecordValue(algorithm, public_key)}"\n`
   })
   t.equal(staged.stderr, lines.join(''))
-  t.same(await run(t, words), staged, 'the same ones when it is asked again')
+  t.same(await run(t, words), staged, 'the same keys when the command is repeated')
 
   await prints(t, /^rotated\n$/, ...words, '--now')
   const states = (await listDkimKeys(pool, account.id, id)).map(({ selector, state }) => `${selector} ${state}`)
@@ -214,7 +214,7 @@ t.test('captured list and captured show print captured messages', async t => {
   const shown = await admin(['captured', 'show', ids[0] as string])
   t.match(shown, { code: 0, stderr: '', stdout: /^Subject: first\r\n/m })
   t.same(await admin(['captured', 'show', list[1]?.split(' ')[0] as string]), shown)
-  t.match(await admin(['captured', 'list'], {}, true), { code: 0, stderr: '' }, 'nobody reads it to its end')
+  t.match(await admin(['captured', 'list'], {}, true), { code: 0, stderr: '' }, 'the reader closes the pipe early')
 })
 
 t.test('report list and report show print reports without effect', async t => {

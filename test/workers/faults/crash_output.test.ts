@@ -13,7 +13,7 @@ const encoded = encodeURIComponent(secret)
 const DATABASE_URL = await createDatabase(t)
 const unknown = Object.assign(new URL(DATABASE_URL), { username: 'canaryuser', password: secret }).href
 
-for (const [environment, told] of [
+for (const [environment, message] of [
   [{ MAIL_TRANSPORT: `smpt://user:${secret}@relay.acme.com` }, /^MAIL_TRANSPORT: must be/],
   [{ BLOB_STORE: `s3://AKIA:${secret}@blobs` }, /^BLOB_STORE: must look like/],
   [{ BLOB_STORE: `s3://AKIA:${encoded}@blobs?zone=x` }, /^BLOB_STORE: has an option/],
@@ -22,12 +22,12 @@ for (const [environment, told] of [
   [{ DATABASE_URL: `postgres://ann:${encoded}@127.0.0.1:1/x` }, /cannot be reached/],
   [{ DATABASE_URL: unknown }, /canaryuser/],
 ] as const) {
-  t.test(`a process that cannot start logs no secrets of its environment: ${told}`, async t => {
+  t.test(`a process that cannot start logs no secrets of its environment: ${message}`, async t => {
     const lines: string[] = []
     const log = createLog('trace', { write: line => void lines.push(line) })
     const start = async () => layFoundation(readConfig({ DATABASE_URL, SECRET_KEY, ...environment }), log)
     const error = await start().catch(error => error)
-    t.match(error.message, told)
+    t.match(error.message, message)
     log.fatal({ err: error }, 'as reportFatal does')
     for (const form of formsOf(secret)) t.notOk(lines.join('').includes(form), lines.join(''))
   })

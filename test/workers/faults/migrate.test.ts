@@ -21,7 +21,7 @@ const cached = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 t.test('migrate updates an empty database, and changes nothing the second time', async t => {
   const { url, query } = await openEmptyDatabase(t)
   const message = 'The database is not up to date; run: npm run migrate'
-  await t.rejects(layFoundation(testConfig(url)), { message }, 'no process starts on it before')
+  await t.rejects(layFoundation(testConfig(url)), { message }, 'no process starts before the migration')
 
   await migrate(url)
   const applied = await query('SELECT name, applied_at FROM migrations ORDER BY name')
@@ -56,7 +56,7 @@ t.test('a pool of the job queue survives the loss of its connections', async t =
   const others = 'FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()'
   await connected(url, client => client.query(`SELECT pg_terminate_backend(pid) ${others}`))
   const isTold = async () => errors.length > 0
-  await waitUntil(isTold, 'the pool has heard of it')
+  await waitUntil(isTold, 'the pool has noticed the loss')
   t.match(errors[0], /^a connection was lost: terminating connection/)
   t.equal((await pool.query('SELECT 1')).rowCount, 1)
 })
@@ -79,7 +79,7 @@ t.test('functions are replaced only when their file has changed', async t => {
   t.same(await query(comment), [{ comment: 'changed' }])
 
   await migrate(url)
-  t.same(await query(comment), [{ comment: null }], 'going back counts as a change')
+  t.same(await query(comment), [{ comment: null }], 'an earlier version of a file counts as a change')
 })
 
 t.test('a migration that fails is rolled back', async t => {
@@ -98,7 +98,11 @@ t.test('a migration that fails is rolled back', async t => {
   t.same(await query("SELECT name FROM migrations WHERE name > '9'"), [{ name: '9998_good.sql' }])
 
   await add('9999_bad.sql', 'CREATE TABLE bad (id int)')
-  t.same(await runMigrate(environment, directory), { code: 0, stdout: '', stderr: '' }, 'mended, it goes on from there')
+  t.same(
+    await runMigrate(environment, directory),
+    { code: 0, stdout: '', stderr: '' },
+    'the corrected migration continues from there',
+  )
   t.same(await tables(), [{ good: true, bad: true }])
 })
 

@@ -147,9 +147,9 @@ async function rcpt(t: Test, port: number, local: string): Promise<string> {
 async function deliver(t: Test, port: number, local: string) {
   const client = await dial(t, port)
   client.say(`MAIL FROM:<a@x.com>\r\nRCPT TO:<${local}@y.com>\r\nDATA\r\n`)
-  await waitUntil(() => client.heard.includes('354'), 'the message may come')
+  await waitUntil(() => client.heard.includes('354'), 'the server has accepted DATA')
   client.say(CONTENT)
   if (/^(drop|hang)/.test(local)) await sleep(100)
-  else await waitUntil(() => /354.*\r\n\d/.test(client.heard), 'the message is answered')
+  else await waitUntil(() => /354.*\r\n\d/.test(client.heard), 'the message has a reply')
   return client
 }

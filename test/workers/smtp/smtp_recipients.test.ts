@@ -138,7 +138,7 @@ t.test('postmaster without a domain is the operator’s, with a domain its owner
   const client = await openClient(t, other.port)
   t.match(await client.send(['postmaster', bare, mine], `Subject: ${uuid()}\r\n\r\nx`), /^250 /)
   const [row] = await query('SELECT domain_id, received_for FROM received_emails ORDER BY id DESC LIMIT 1')
-  t.same(row, { domain_id: server.id, received_for: [bare, mine] }, 'all of one account')
+  t.same(row, { domain_id: server.id, received_for: [bare, mine] }, 'all of them belong to one account')
 
   const lost = await startSmtp({ ...world, config: { ...world.config, OPERATOR_ACCOUNT: 'nobody' } })
   t.teardown(() => lost.stop())

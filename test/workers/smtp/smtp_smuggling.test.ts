@@ -51,7 +51,7 @@ for (const [name, cut] of Object.entries(segmentations)) {
           await new Promise(setImmediate)
         }
         t.match(await client.reply(), /^250 /)
-        t.match(await client.command('NOOP'), /^250 .*OK/, 'nothing else was heard')
+        t.match(await client.command('NOOP'), /^250 .*OK/, 'no other reply was sent')
         const { rows } = await world.pool.pg.query('SELECT * FROM received_emails WHERE received_for && $1', [
           [to, `evil-${to}`],
         ])

@@ -70,7 +70,7 @@ t.test('a message repeated within 7 days for the same recipients is stored once'
   const client = clients[0] as SmtpClient
   t.match(await client.send(to.toReversed(), raw), /^250 /)
   t.equal((await find(to[0])).length, 1)
-  t.match(await client.send(to[0] as string, raw), /^250 /, 'for others it is another')
+  t.match(await client.send(to[0] as string, raw), /^250 /, 'for other recipients it is a different email')
   t.equal((await find(to[0])).length, 2)
   await query("UPDATE received_emails SET created_at = now() - interval '8 days' WHERE account_id = $1", [account.id])
   t.match(await client.send(to, raw), /^250 /)
@@ -123,9 +123,9 @@ t.test('received messages count toward the quota, and are refused beyond it', as
   t.match(await client.command(`RCPT TO:<a@${account.domain}>`), /^250 /)
   t.match(await client.command(`RCPT TO:<b@${account.domain}>`), /^452 4\.2\.2 /)
   const other = await openClient(t, port)
-  t.match(await other.send(`c@${account.domain}`, 'x: z\r\n\r\n'), /^250 /, 'who was quicker')
+  t.match(await other.send(`c@${account.domain}`, 'x: z\r\n\r\n'), /^250 /, 'a client that was quicker')
   t.match(await client.command('DATA'), /^354 /)
-  t.match(await client.command('x: y\r\n\r\n.'), /^250 /, 'what was accepted is not bounced')
+  t.match(await client.command('x: y\r\n\r\n.'), /^250 /, 'an accepted message is not bounced')
   t.strictSame(await query('SELECT emails FROM usage_hours WHERE account_id = $1', [account.id]), [{ emails: 4 }])
 })
 
@@ -173,7 +173,7 @@ t.test('a bucket that hangs affects only long messages, each stored or refused',
   )
   for (const [n, row] of rows.entries())
     t.equal((await rawOf({ ...world, config }, row)).toString(), `${short}${n}\r\n`)
-  t.equal(s3.requests.length, 25, 'after five failures it is not asked')
+  t.equal(s3.requests.length, 25, 'after five failures the bucket is skipped')
 
   s3.speak()
   for (const reply of await Promise.all(hanging)) t.match(reply, /^250 /)
@@ -241,7 +241,7 @@ t.test('a failing Postgres gives 451, never 250 without storing or 5xx', async t
     const isDawdling = async () => (await query(dawdling)).length > 0
     const before = (await find(to)).length
     const answer = client.send(to, 'n: 2.5\r\n\r\n')
-    await waitUntil(isDawdling, 'the statement is at work')
+    await waitUntil(isDawdling, 'the statement is running')
     proxy.cut()
     t.match(await answer, /^451 4\.3\.0 /)
     await waitUntil(async () => !(await isDawdling()), 'the statement has ended')
@@ -292,7 +292,7 @@ t.test('a message not stored in time gets 451 and is stored only once', async t 
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE received_emails IN SHARE MODE')
   t.match(await client.send(to, raw), /^451 4\.3\.0 /)
-  t.match(await client.command('MAIL FROM:<a@y.com>'), /^421 4\.3\.2 /, 'others are told to come later')
+  t.match(await client.command('MAIL FROM:<a@y.com>'), /^421 4\.3\.2 /, 'other clients are asked to retry later')
   await holder.query('COMMIT')
   holder.release()
   await waitUntil(async () => (await find(to)).length > 0, 'the message is stored')

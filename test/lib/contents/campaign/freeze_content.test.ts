@@ -51,7 +51,7 @@ t.test('content with an unsubscribe link in either part gets no footer', async t
   ]
   for (const source of own) t.strictSame(freezeContent(source, { ...NONE, postal_address: 'x' }), source)
   const mention = { html: '<p>UNSUBSCRIBE_URL</p>', text: null }
-  t.not(freezeContent(mention, NONE).html, mention.html, 'its name alone is no link')
+  t.not(freezeContent(mention, NONE).html, mention.html, 'the name alone is not a link')
 })
 
 t.test('the preview text is hidden at the start of the body, and not in the text part', async t => {

@@ -45,7 +45,7 @@ t.test('domains with the same provider share a lane', async t => {
   ])
   t.match(transport.share?.('provider.com'), { slots: 4, isProven: false })
   await send(transport, 'perm-550@one.com')
-  t.match(transport.share?.('provider.com'), { slots: 5, isProven: true }, 'an answer, if not the one we like')
+  t.match(transport.share?.('provider.com'), { slots: 5, isProven: true }, 'the server responded, even if it refused')
 })
 
 t.test('a provider that asks to slow down gets a pause, and the message loses no attempt', async t => {

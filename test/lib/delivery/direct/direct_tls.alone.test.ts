@@ -94,7 +94,7 @@ async function trySts(t: Test, policy: string, addresses: Record<string, number>
 
 t.test('MTA-STS enforce: mail goes to hosts of the policy with a valid certificate', async t => {
   const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('mailauth'))
-  t.notOk(isLoaded(), 'what reads policies is not loaded before there is one')
+  t.notOk(isLoaded(), 'the parser of policies is loaded only with the first policy')
   const { outcome } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
   shows(t, outcome, { outcome: 'delivered' })
   t.ok(isLoaded())

@@ -22,7 +22,7 @@ t.test('a provider starts with four connections and gets one more per reply', t 
   t.strictSame(limits.share(NAME), { slots: 20, isProven: true })
   t.strictSame(limits.share('other.com'), { slots: 4, isProven: false })
   limits.failed(NAME)
-  t.strictSame(limits.share(NAME), { slots: 10, isProven: false }, 'who is silent has to answer again')
+  t.strictSame(limits.share(NAME), { slots: 10, isProven: false }, 'a silent provider has to respond again')
   for (let i = 0; i < 9; i++) limits.failed(NAME)
   t.equal(limits.share(NAME).slots, 1)
   t.end()
@@ -42,7 +42,7 @@ t.test('a provider that asks to slow down gets half, after a pause from 30 s to 
     [1800, 1],
   ] as const) {
     t.equal(limits.throttled(NAME), seconds)
-    t.equal(limits.throttled(NAME), null, 'what was under way says nothing new')
+    t.equal(limits.throttled(NAME), null, 'replies to mail already in progress do not count again')
     limits.answered(NAME)
     t.equal(limits.share(NAME).slots, slots)
     const { delay, reason } = limits.admit(NAME) ?? { delay: 0, reason: '' }
@@ -53,7 +53,7 @@ t.test('a provider that asks to slow down gets half, after a pause from 30 s to 
     t.equal(limits.admit(NAME), null)
   }
   for (let i = 0; i < 6; i++) limits.answered(NAME)
-  t.equal(limits.throttled(NAME), 30, 'after some answers it is patient again')
+  t.equal(limits.throttled(NAME), 30, 'after some replies the pause is short again')
   t.equal(limits.share(NAME).slots, 4)
   t.end()
 })
@@ -65,9 +65,9 @@ t.test('the rate limit holds, and delayed messages come back one after the other
     while (count < 1_000 && !limits.admit(NAME)) count++
     return count
   }
-  t.equal(sent(), 10, 'what it allows in 10 s may go at once')
+  t.equal(sent(), 10, 'the number allowed in 10 s may be sent at once')
   const delays = Array.from({ length: 5 }, () => limits.admit(NAME)?.delay)
-  t.strictSame(delays, [2, 3, 4, 5, 6], 'one has been told 1 s')
+  t.strictSame(delays, [2, 3, 4, 5, 6], 'one message was already delayed by 1 s')
   t.equal(limits.pauseOf(NAME), null)
   clock.ms += 1_000
   t.equal(sent(), 1)
@@ -78,7 +78,7 @@ t.test('the rate limit holds, and delayed messages come back one after the other
   }
   t.equal(total, 60)
   clock.ms += 3_600_000
-  t.equal(sent(), 10, 'what was not used is gone')
+  t.equal(sent(), 10, 'unused slots are not saved up')
   for (let i = 0; i < 1_000; i++) t.ok((limits.admit(NAME)?.delay ?? 0) <= 600)
 
   const slow = open(1)
@@ -128,7 +128,7 @@ t.test('OutboundWatch logs an error when no server can be reached', t => {
   for (let i = 0; i < 10; i++) watch.unreached('mx.com', 'timeout')
   watch.reached()
   fail(4)
-  t.equal(lines.length, 0, 'one host that is away, or four, say nothing')
+  t.equal(lines.length, 0, 'one to four unreachable hosts are not reported')
   clock.ms += 61_000
   watch.unreached('mx9.com', 'timeout')
   t.equal(lines.length, 0)
@@ -148,7 +148,7 @@ t.test('the rate limit is shared by all workers', t => {
     limits.shareWith(workers)
     return Array.from({ length: 20 }, () => limits.admit(NAME)).filter(delay => delay === null).length
   }
-  t.equal(admitted(1), 10, 'what a minute allows in ten seconds')
+  t.equal(admitted(1), 10, 'the number that the rate allows in ten seconds')
   t.equal(admitted(2), 5)
   t.equal(admitted(0), 10, 'this one is alive')
   t.end()

@@ -83,7 +83,7 @@ t.test('a rejection during the message counts, and the connection is not reused'
   t.notOk(session.isOpen)
   await server.closed
   await sleep(150)
-  t.notOk(server.lines.includes('.') || server.lines.includes('RSET'), 'nor is the rest of the message sent')
+  t.notOk(server.lines.includes('.') || server.lines.includes('RSET'), 'the rest of the message is not sent')
 })
 
 t.test('abort ends the session at once before the final dot, and after it waits for the reply', async t => {

@@ -54,7 +54,11 @@ t.test('a server that hangs up, resets or speaks no HTTP is temporarily unreacha
   )
   const named = { url: 'http://acme.com/', max_bytes: 1, deadline_ms: 200 }
   const { resolve } = await startNameServer(t, () => null)
-  t.match(await failureOf(fetchSafely(named, policyOf([80], { resolve }))), isGone, 'names that nobody answers for')
+  t.match(
+    await failureOf(fetchSafely(named, policyOf([80], { resolve }))),
+    isGone,
+    'names without a responding name server',
+  )
 })
 
 t.test('endless headers are not read to the end', async t => {

@@ -52,11 +52,11 @@ t.test('every feedback report is a complaint and contains our token', async t =>
   t.equal(read(peace.replace('not-spam', 'auth-failure')), null, 'auth-failure')
 })
 
-t.test('ordinary mail is no report, whatever it quotes', async t => {
+t.test('ordinary mail is not a report, whatever it quotes', async t => {
   for (const [name, raw] of ordinaryMail) t.equal(read(raw), null, name)
 })
 
-t.test('a notice of delay or delivery is no failure', async t => {
+t.test('a notice of delay or delivery is not a failure', async t => {
   for (const [action, raw] of harmlessNotices) shows(t, read(raw), { recipients: [{ action }] })
   for (const raw of textDelays)
     shows(t, read(raw), { recipients: [{ address: 'ann@other.example', action: 'delayed' }] })

@@ -42,7 +42,7 @@ for (const [action, verdict] of Object.entries(actions)) {
   t.test(`rspamd action "${action}" gives ${verdict}`, async t => {
     const says = (body: object) => spamOf(t, (_, response) => response.end(JSON.stringify(body)))
     t.equal(await says({ action, is_skipped: false, score: 1, symbols: {} }), verdict)
-    t.equal(await says({ action, is_skipped: true }), verdict === 'PASS' ? 'GRAY' : verdict, 'without looking at it')
+    t.equal(await says({ action, is_skipped: true }), verdict === 'PASS' ? 'GRAY' : verdict, 'without a scan')
   })
 }
 

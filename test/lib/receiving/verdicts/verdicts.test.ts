@@ -54,7 +54,7 @@ t.test('one valid DKIM signature is enough', async t => {
   t.match(await judge(both, stranger), { verdicts: { dkim: 'PASS', dmarc: 'PASS' } })
   zone['ed._domainkey.acme.com'] = { TXT: ['v=DKIM1; k=ed25519; p='] } // revoked
   t.match(await judge(both, stranger), { verdicts: { dkim: 'FAIL', dmarc: 'FAIL' } })
-  t.match(await judge(plain), { verdicts: { dkim: 'GRAY' } }, 'no signature says nothing')
+  t.match(await judge(plain), { verdicts: { dkim: 'GRAY' } }, 'a message without a signature is GRAY')
 })
 
 const day = 86_400_000
@@ -194,7 +194,7 @@ t.test('a large message is checked in a thread with the same verdicts', async t 
   const origin = await authenticate({ ...message, raw, dns_servers: [server] })
   t.strictSame(origin, { spf: 'pass', arc: 'none', verdicts: { spf: 'PASS', dkim: 'PASS', dmarc: 'PASS' } })
   const hurried = authenticate({ ...message, raw, dns_servers: [server] }, { deadline_ms: 1 })
-  await t.rejects(hurried, { name: 'AbortError' }, 'one that takes too long is given up')
+  await t.rejects(hurried, { name: 'AbortError' }, 'a message that takes too long is given up')
   const next = await authenticate({ ...message, raw, dns_servers: [server] })
   t.match(next, { spf: 'pass' }, 'and the next one is not')
 })

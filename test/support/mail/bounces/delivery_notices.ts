@@ -303,7 +303,7 @@ export const deliveryNotices: Notice[] = [
 const status = (action: string, code: string) =>
   postfix('ann@other.example', `${code[0]}50 ${code} x`, code).replace('Action: failed', `Action: ${action}`)
 
-/** Notices that are no bounces, by action. */
+/** Notices that are not bounces, by action. */
 export const harmlessNotices: [action: string, raw: string][] = [
   ['delayed', status('delayed', '4.4.1')],
   ['delivered', status('delivered', '2.0.0')],

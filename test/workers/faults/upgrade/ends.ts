@@ -25,5 +25,5 @@ export function checkCopies(t: Test, ledger: Entry[], times: { migrated_at: numb
   const [early, late] = [first('ok-deferred'), first('grey-1')]
   t.ok(early.time < times.migrated_at && times.migrated_at < late.time, 'one recipient gets it before, one after')
   t.equal(late.message_sha256, early.message_sha256, 'a deferred message has the bytes that it had before')
-  t.ok(first('ok-soon').time >= times.soon, 'a scheduled email goes out at its time')
+  t.ok(first('ok-soon').time >= times.soon, 'a scheduled email is sent at its time')
 }

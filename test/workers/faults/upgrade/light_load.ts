@@ -60,6 +60,6 @@ export async function receive(t: Test, port: number, domain: string, api: Api): 
     `Message-ID: <a@y.com>\r\nFrom: a@y.com\r\nTo: ${to}\r\nSubject: Hello\r\n\r\nHello`,
   )
   const isListed = async () => (await api.request('GET', '/api/emails/receiving')).text.includes('"Hello"')
-  await waitUntil(isListed, `the received email is listed; it was answered ${reply}`)
+  await waitUntil(isListed, `the received email is listed; the reply was ${reply}`)
   return reply
 }

@@ -50,7 +50,7 @@ export class ManyStates {
       const answer = await this.#ask(path, body, key)
       return answer.status !== 409 && answer
     }
-    const answer = await waitUntil(ask, `an answer with the key ${key}`)
+    const answer = await waitUntil(ask, `a response with the key ${key}`)
     if (answer.status !== 200) throw new Error(answer.text)
     this.posts.push({ path, key, body, answer: answer.body })
     return answer.body.id
