@@ -417,7 +417,7 @@ export class ContactProperties extends Resource {
     return this.call('PATCH', `/contact-properties/${part(id)}`, { body }, options)
   }
 
-  /** Delete a contact property and its values. A property that a segment uses cannot be deleted. `DELETE /contact-properties/{id}` */
+  /** Delete a contact property and its values. A property that a segment or an enabled automation uses cannot be deleted. `DELETE /contact-properties/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedContactProperty> {
     return this.call('DELETE', `/contact-properties/${part(id)}`, {}, options)
   }
@@ -473,7 +473,7 @@ export class Segments extends Resource {
     return this.call('PATCH', `/segments/${part(id)}`, { body }, options)
   }
 
-  /** Delete a segment. Its contacts are kept. The segment General, and a segment that the rules of another one name, cannot be deleted. `DELETE /segments/{id}` */
+  /** Delete a segment. Its contacts are kept. The segment General cannot be deleted, and neither can a segment that another segment, a scheduled campaign or an enabled automation uses. `DELETE /segments/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedSegment> {
     return this.call('DELETE', `/segments/${part(id)}`, {}, options)
   }
@@ -532,7 +532,7 @@ export class Campaigns extends Resource {
     return this.call('PATCH', `/campaigns/${part(id)}`, { body }, options)
   }
 
-  /** Delete a draft or a scheduled campaign. Ends a campaign that recurs: nothing more of it is sent. One that was sent before can still be read by its id, with its reports. `DELETE /campaigns/{id}` */
+  /** Delete a draft or a scheduled campaign. A recurring campaign ends: nothing more of it is sent. A campaign that was sent before can still be read by its id, with its reports. `DELETE /campaigns/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedCampaign> {
     return this.call('DELETE', `/campaigns/${part(id)}`, {}, options)
   }
@@ -776,7 +776,7 @@ export class Templates extends Resource {
     return this.call('PATCH', `/templates/${part(id)}`, { body }, options)
   }
 
-  /** Delete a template. A template that a scheduled campaign uses cannot be deleted. `DELETE /templates/{id}` */
+  /** Delete a template. A template that a scheduled campaign or an enabled automation uses cannot be deleted. `DELETE /templates/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedTemplate> {
     return this.call('DELETE', `/templates/${part(id)}`, {}, options)
   }

@@ -3810,7 +3810,7 @@ export type ListDomainsQuery = {
 }
 
 export type DeleteDomainQuery = {
-  /** `true` also deletes the contacts and the campaigns of the domain. Without it, a domain that has some is not deleted. */
+  /** `true` also deletes the contacts, campaigns and automations of the domain. Without it, a domain that has any is not deleted. */
   with_contacts?: boolean
 }
 
