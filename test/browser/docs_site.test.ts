@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startApi } from '#test/support/api.ts'
-import { findBarriers, openBrowser } from '#test/support/browser.ts'
+import { findAccessibilityFaults, openBrowser } from '#test/support/browser.ts'
 import { ROOT } from '#test/support/root.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -56,7 +56,7 @@ const { page, messages, foreign } = await openPage('light')
 async function visit(t: Test, path: string): Promise<void> {
   await page.goto(api.url + path)
   const found = await page.evaluate<Seen>(LOOK)
-  t.strictSame(await findBarriers(page), [], 'no accessibility violations')
+  t.strictSame(await findAccessibilityFaults(page), [], 'no accessibility violations')
   shows(t, found, { h1: 1, scripts: 0, background: 'rgb(255, 255, 255)' })
   t.ok(found.width <= NARROW.width, `${found.width} px wide`)
   seen.set(path, found)
@@ -91,7 +91,7 @@ t.test('the docs are readable in dark mode', async t => {
   const { page } = await openPage('dark')
   for (const path of KINDS) {
     await page.goto(api.url + path)
-    t.strictSame(await findBarriers(page), [], path)
+    t.strictSame(await findAccessibilityFaults(page), [], path)
     t.not((await page.evaluate<Seen>(LOOK)).background, 'rgb(255, 255, 255)')
   }
 })

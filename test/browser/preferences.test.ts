@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import t from 'tap'
 import { LANGUAGES } from '#api/public/languages/index.ts'
 import { startApi } from '#test/support/api.ts'
-import { findBarriers, openBrowser } from '#test/support/browser.ts'
+import { findAccessibilityFaults, openBrowser } from '#test/support/browser.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeRecipient, makeTopic, readState } from '#test/support/unsubscribing.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -135,7 +135,7 @@ t.test('a person who complained can opt out but not in', async t => {
   await page.goto(api.url + path)
   t.match(await statusOf(page), /You reported an email from .* as spam/)
   t.equal(await page.getByRole('button').count(), 0)
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   const forged = await fetch(api.url + path, { method: 'POST', body: new URLSearchParams({ action: 'resubscribe' }) })
   t.match(await forged.text(), /as spam/)
   shows(t, await get(`/contacts/${id}`), { unsubscribed: true })
@@ -145,18 +145,18 @@ t.test('the preferences page is accessible in every language', async t => {
   for (const [tag, words] of Object.entries(LANGUAGES)) {
     const { page, problems } = await open(t, `${tag}@b.com`, { locale: tag, viewport: SMALL, topic_id: news })
     t.equal(await page.locator('html').getAttribute('lang'), tag)
-    t.strictSame(await findBarriers(page), [], tag)
+    t.strictSame(await findAccessibilityFaults(page), [], tag)
     await page.getByRole('checkbox', { name: 'News' }).uncheck()
     await press(page, words.save)
-    t.strictSame(await findBarriers(page), [], `${tag}, saved`)
+    t.strictSame(await findAccessibilityFaults(page), [], `${tag}, saved`)
     await press(page, words.unsubscribe)
     t.equal(await statusOf(page), words.unsubscribed.replace('{sender}', account.domain))
-    t.strictSame(await findBarriers(page), [], `${tag}, unsubscribed`)
+    t.strictSame(await findAccessibilityFaults(page), [], `${tag}, unsubscribed`)
     const width = await page.evaluate('document.documentElement.scrollWidth')
     t.ok(Number(width) <= SMALL.width, 'nobody has to scroll sideways')
     await page.goto(`${api.url}/u/bad`)
     t.equal(await page.getByRole('heading', { level: 1 }).innerText(), words.bad_link)
-    t.strictSame(await findBarriers(page), [], `${tag}, bad link`)
+    t.strictSame(await findAccessibilityFaults(page), [], `${tag}, bad link`)
     t.strictSame(
       problems.filter(text => !text.includes('404')),
       [],
@@ -222,7 +222,7 @@ t.test('the preferences page shows the name, color and logo of the sender', asyn
     problems.filter(text => /Content Security/.test(text)),
     [],
   )
-  t.strictSame(await findBarriers(page), [], 'white on yellow is made readable')
+  t.strictSame(await findAccessibilityFaults(page), [], 'white on yellow is made readable')
 })
 
 t.test('each missing part of a brand is taken from the account', async t => {

@@ -56,7 +56,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 /** Returns the violations of WCAG 2.2 AA that axe finds on a page, as `rule: selector`. */
-export async function findBarriers(page: Page): Promise<string[]> {
+export async function findAccessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(AXE)
   return page.evaluate(async rules => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
-import { findBarriers } from '#test/support/browser.ts'
+import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { startForbidden } from '#test/support/http/fetching.ts'
 import { compose, receive } from '#test/support/receiving.ts'
@@ -54,7 +54,7 @@ t.test('a hostile email runs no scripts and makes no requests, but keeps its sty
   const id = await acceptEmail(world, account, { html, attachments })
   t.strictSame(faults, [])
   await owner.goto(`/emails/${id}`)
-  t.strictSame(await findBarriers(owner), [])
+  t.strictSame(await findAccessibilityFaults(owner), [])
   const frame = owner.frameLocator('iframe[title="HTML of the email"]')
   t.strictSame(await frame.locator('#a').evaluate(styleOf), ['rgb(1, 2, 3)', '700'])
   t.equal(await frame.locator('#inline').evaluate(widthOf), 1)
@@ -126,7 +126,7 @@ t.test('an email that failed is sent again as a new one, with its files', async 
   await owner.reload()
   await owner.click('a:text("Send again")')
   await owner.waitForSelector('h1:text("Send again: Invoice")')
-  t.strictSame(await findBarriers(owner), [])
+  t.strictSame(await findAccessibilityFaults(owner), [])
   await owner.fill('#from', 'nobody')
   await owner.fill('#subject', 'Invoice 2')
   await owner.click('button:text("Send as a new email")')
@@ -158,7 +158,7 @@ t.test('emails in doubt are found and released together', async t => {
   await owner.click('a:text("Emails are in doubt")')
   await owner.waitForURL(/folder=in\+doubt/)
   t.strictSame(await owner.locator('tbody th').allTextContents(), [...to].reverse())
-  t.strictSame(await findBarriers(owner), [])
+  t.strictSame(await findAccessibilityFaults(owner), [])
   await owner.click('button:text("Take for delivered")')
   await owner.waitForSelector('.notice:text("Select at least one email first.")')
   for (const box of await owner.locator('tbody input').all()) await box.check()
@@ -189,7 +189,7 @@ t.test('a received email is unread until it is opened, and can be answered', asy
   t.equal(await viewer.locator('main form[method=post]').count(), 0)
 
   await owner.goto('/received')
-  t.strictSame(await findBarriers(owner), [])
+  t.strictSame(await findAccessibilityFaults(owner), [])
   t.match(await owner.textContent('tbody tr'), /Ann.*unread.*A question/s)
   const ahead = await owner.request.get(`/received/${id}`, {
     headers: { accept: 'text/html', 'x-sec-purpose': 'prefetch' },
@@ -202,7 +202,7 @@ t.test('a received email is unread until it is opened, and can be answered', asy
   await owner.click('a:text("Ann")')
   await owner.waitForSelector('h1:text("A question")')
   t.equal(await isRead(), true)
-  t.strictSame(await findBarriers(owner), [])
+  t.strictSame(await findAccessibilityFaults(owner), [])
   const image = owner.frameLocator('iframe').locator('#hello img')
   t.equal(await image.evaluate(widthOf), 1)
   t.match(await (await owner.request.get(`/api/emails/receiving/${id}/raw`)).text(), /^Subject: A question/m)
@@ -247,7 +247,7 @@ t.test('addresses are suppressed one by one and from a file, and removed', async
   await owner.waitForSelector('h1:text("Imported suppressions")')
   t.match(await owner.textContent('main'), 'Of 3 records, 1 were added, 1 were suppressed already, and\n1 are wrong.')
   t.match(await owner.textContent('tbody'), /4.*nobody.*must be an address/s)
-  t.strictSame(await findBarriers(owner), [])
+  t.strictSame(await findAccessibilityFaults(owner), [])
   await owner.click('a:text("All suppressions")')
   await owner.selectOption('#filter-reason', 'complaint')
   await owner.click('button:text("Filter")')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Automation } from '#sql/automations/definitions/automation_records.ts'
-import { findBarriers } from '#test/support/browser.ts'
+import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -40,7 +40,7 @@ t.test('a CSV file is imported, and failed records are listed', async t => {
   const file = await page.request.get((await page.getAttribute('a:text("All of them as CSV")', 'href')) as string)
   t.match(file.headers()['content-disposition'], /^attachment/)
   t.equal((await file.text()).trim().split('\n').length, 3)
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   await page.goto('/contacts')
   await page.click('a:text("anna@y.com")')
   t.match(await page.textContent('.facts'), /plan\s*gold/)
@@ -100,7 +100,7 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
     `✓ pass Domain: ${account.domain} ✓ verified`,
     '✕ missing Test: No test was sent yet.',
   ])
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   await page.fill('#to', 'me@y.com')
   await page.click('button:text("Send a test")')
   await page.waitForSelector('text=The test is on its way.')
@@ -116,12 +116,12 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   t.strictSame(await page.locator('main h2').allInnerTexts(), ['Delivery', 'Engagement', 'A/B test', 'Links', 'Who'])
   await page.locator('details:has(caption:text("What became of 3 recipients")) summary').click()
   t.match(await page.textContent('table:has(caption:text("What became of 3 recipients"))'), /delivered266.7 %/)
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   await page.click('a:text("those left out")')
   await page.waitForSelector('h1:text("Recipients of March")')
   const rows = page.locator('tbody tr')
   t.strictSame(await rows.allInnerTexts(), ['cleo@y.com\t! left out\tsuppressed\t\tnot yet'])
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   await page.selectOption('#filter-type', '')
   await page.selectOption('#filter-state', 'mailed')
   await page.click('button:text("Filter")')

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '#lib/members/roles.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { findBarriers } from '#test/support/browser.ts'
+import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
 import { compose, receive } from '#test/support/receiving.ts'
@@ -103,7 +103,7 @@ for (const role of ['owner', 'view_only'] satisfies Role[]) {
     for (const path of paths.filter(path => !path.endsWith('/0'))) {
       const response = await page.goto(path)
       t.equal(response?.status(), 200, path)
-      t.strictSame(await findBarriers(page), [], path)
+      t.strictSame(await findAccessibilityFaults(page), [], path)
       t.equal(await page.evaluate('globalThis.pwned'), undefined, path)
       t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} is as wide as a phone`)
       const forms = await page.locator('main form[method=post]').count()
@@ -118,7 +118,7 @@ t.test('pages with forms are accessible in the dark', async t => {
   for (const path of paths.filter(path => /^\/(campaigns|automations|templates|domains)\/[^/]+$/.test(path))) {
     await page.goto(path)
     t.ok((await page.locator('main form[method=post]').count()) > 0, path)
-    t.strictSame(await findBarriers(page), [], path)
+    t.strictSame(await findAccessibilityFaults(page), [], path)
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
     t.not(background, 'rgb(255, 255, 255)', path)
   }

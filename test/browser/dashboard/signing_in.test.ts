@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createSetupLink } from '#flows/members/member_links.ts'
-import { findBarriers } from '#test/support/browser.ts'
+import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 
 t.setTimeout(300_000)
@@ -11,7 +11,7 @@ t.test('the setup link creates the first member, who creates an API key shown on
   const link = await createSetupLink(world, account.id)
   const page = await dashboard.open()
   await page.goto(link)
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   await page.fill('[name=email]', 'Ann@Acme.com')
   await page.fill('[name=name]', 'Ann')
   await page.fill('[name=password]', 'short')
@@ -44,7 +44,7 @@ t.test('the setup link creates the first member, who creates an API key shown on
 
 t.test('a member signs in and out', async t => {
   const page = await dashboard.signIn('admin')
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   await dashboard.signOut(page)
   await page.goto('/members')
   t.match(page.url(), /\/login\?next=%2Fmembers$/)
@@ -82,7 +82,7 @@ t.test('a member adds a passkey, signs in with it once per challenge, and remove
   await page.fill('#passkey-name', 'My laptop')
   await page.click('button:text("Add a passkey")')
   await page.waitForSelector('text=The passkey is added.')
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
 
   await dashboard.signOut(page)
   const posted = page.waitForRequest(request => request.method() === 'POST')

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createSetupLink } from '#flows/members/member_links.ts'
 import { startSink } from '#test/faults/support/sink.ts'
-import { findBarriers } from '#test/support/browser.ts'
+import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { type Hands, keyboard, mouse } from '#test/support/hands.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
@@ -105,7 +105,7 @@ t.test('keys move in a list, select, go back and lead to forms, and can be turne
   t.equal(await page.inputValue('#email'), 'jog@acme.org', 'keys do nothing in fields')
   await page.locator('h1').click()
   await press('?')
-  t.strictSame(await findBarriers(page), [])
+  t.strictSame(await findAccessibilityFaults(page), [])
   await page.uncheck('#keys-on')
   await press('Escape')
   await page.waitForSelector('dialog', { state: 'hidden' })
