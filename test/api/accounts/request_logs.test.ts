@@ -143,13 +143,13 @@ t.test('a log row that Postgres refuses is reported, and no other is lost', asyn
   const paths = ['/a', '/b', '/refused', '/c', '/d']
   await Promise.all(paths.map(path => other.request('GET', `/api${path}`)))
   const logs = await readLogs(pool, account, 4)
-  await waitUntil(() => lines.length > 0, 'the process log is told')
+  await waitUntil(() => lines.length > 0, 'a line in the process log')
   await pool.pg.query('ALTER TABLE logs DROP CONSTRAINT refuse')
   t.strictSame(logs.map(({ endpoint }) => endpoint).sort(), ['/a', '/b', '/c', '/d'])
   shows(
     t,
     lines.map(line => JSON.parse(line)),
-    [{ count: 1, msg: /missing in the log of requests/ }],
+    [{ count: 1, msg: /missing from the request log/ }],
   )
 })
 

@@ -103,7 +103,7 @@ t.test('a client that disconnects stops waiting for the budget', async t => {
   const held = await fillBudget(nobody)
   const waiting = holdBody({ req: client, state: { caller: { account_id: 'c' } } }, MEGABYTE)
   client.emit('close')
-  await t.rejects(waiting, { message: 'the client went away while it waited' })
+  await t.rejects(waiting, { message: 'the client disconnected while it waited' })
   for (const release of held) release()
   for (const release of await fillBudget(nobody)) release()
   t.equal(nobody.listenerCount('close'), 0)

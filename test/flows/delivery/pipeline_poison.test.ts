@@ -28,7 +28,7 @@ const poisons: Record<string, [statement: string, reason: RegExp, attempts: numb
   ],
   'contents that cannot be read': [
     `UPDATE email_contents SET headers = '{"X-Number": 5}' WHERE email_id = $1`,
-    /^What is stored of it could not be read\.$/,
+    /^Its stored data could not be read\.$/,
     3,
   ],
 }
