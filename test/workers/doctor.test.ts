@@ -85,7 +85,11 @@ t.test('the doctor reports a SECRET_KEY of another database and a damaged signin
   t.match(await about('SECRET_KEY'), { level: 'ok', finding: 'It decrypts all 1 signing keys.' })
   const other = { ...site, config: { ...config, SECRET_KEY: `another ${SECRET_KEY}` } }
   const [finding] = (await examine(pool, other)).filter(({ check }) => check === 'SECRET_KEY')
-  t.match(finding, { level: 'problem', finding: /is not the one this database was set up with/, fix: /^Set SECRET_KEY to / })
+  t.match(finding, {
+    level: 'problem',
+    finding: /is not the one this database was set up with/,
+    fix: /^Set SECRET_KEY to /,
+  })
 
   const { rows } = await pg.query('SELECT private_key FROM dkim_keys WHERE account_id = $1', [account.id])
   await pg.query("UPDATE dkim_keys SET private_key = private_key || '\\x00' WHERE account_id = $1", [account.id])
