@@ -87,7 +87,7 @@ t.test('omitted fields are empty, and omitted variables come from the placeholde
   await patch(none, { from: 'a@b.com', name: 'None' })
   t.strictSame((await read(none)).variables, [])
   await patch(none, { text: '' })
-  shows(t, (await read(none)).variables, [{ key: 'a' }], 'derived again when the text is written anew')
+  shows(t, (await read(none)).variables, [{ key: 'a' }], 'derived again from the new text')
 })
 
 t.test('`reply_to` accepts the string that GET returns', async t => {

@@ -101,7 +101,7 @@ function keepRunning(postgres: Postgres): { stop(): Promise<number> } {
       await Promise.race([postgres.ended, sleep(RESTART_MS)])
       if (postgres.isRunning) continue
       restarts++
-      await postgres.start().catch(() => sleep(RESTART_MS)) // there is no space yet
+      await postgres.start().catch(() => sleep(RESTART_MS)) // the disk is still full
     }
   }
   const kept = keep()

@@ -179,7 +179,7 @@ t.test('a claim proven for 72 hours completes although the owner is active', asy
   shows(t, await read(claimant, claimed), { status: 'blocked' }, 'nobody can say')
   zone[owner.domain] = { TXT: ['other'] }
   await check(claimant, claimed)
-  shows(t, await read(claimant, claimed), { status: 'pending', blocked_reason: null }, 'its proof begins anew')
+  shows(t, await read(claimant, claimed), { status: 'pending', blocked_reason: null }, 'its proof starts again')
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
 
   prove(claimed)

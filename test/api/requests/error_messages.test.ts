@@ -8,7 +8,7 @@ import t from 'tap'
 import { isPlainMessage } from '#test/support/http/message_form.ts'
 import { ROOT } from '#test/support/root.ts'
 
-/** All sentences of the API's errors, one per line, `…` for a value. `--write` writes the file anew. */
+/** All sentences of the API's errors, one per line, `…` for a value. `--write` rewrites the file. */
 const LIST = join(import.meta.dirname, 'error_messages.txt')
 
 /** Files that contain error messages; messages about single fields are tested in field_messages.test.ts. */

@@ -41,7 +41,7 @@ const RIGHT: Record<string, unknown> = {
   replyToEmail: { from: 'a@b.co', text: 'Hi' },
 }
 
-/** All messages, one per line, `…` for the path of the field and quoted values. `--write` writes the file anew. */
+/** All messages, one per line, `…` for the path of the field and quoted values. `--write` rewrites the file. */
 const LIST = join(import.meta.dirname, 'field_messages.txt')
 
 t.test('the messages of fields are those of field_messages.txt', async t => {

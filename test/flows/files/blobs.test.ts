@@ -25,7 +25,7 @@ async function* inPieces(content: Buffer, length = 100_000): AsyncIterable<Buffe
 
 async function* broken(): AsyncIterable<Buffer> {
   yield randomBytes(1_000)
-  throw new Error('the client went away')
+  throw new Error('the client disconnected')
 }
 
 async function rows(): Promise<{ blobs: number; chunks: number }> {
@@ -72,7 +72,7 @@ for (const [name, blobs] of Object.entries(stores)) {
 
   t.test(`${name}: an incomplete upload leaves nothing`, async t => {
     const before = await rows()
-    await t.rejects(blobs.write(account.id, broken()), { message: 'the client went away' })
+    await t.rejects(blobs.write(account.id, broken()), { message: 'the client disconnected' })
     t.strictSame(await rows(), before)
   })
 

@@ -134,7 +134,7 @@ t.test('resuming an account does not release mail of its paused domain', async t
   shows(t, await claim(), [{ email_id: id }])
 })
 
-t.test('the 72 hours until giving up begin anew after a pause', async t => {
+t.test('the 72 hours until an email expires start again after a pause', async t => {
   const account = await newAccount(world)
   await acceptEmail(world, account)
   await query(`UPDATE emails SET created_at = now() - interval '100 hours'`)

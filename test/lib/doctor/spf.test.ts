@@ -25,7 +25,7 @@ const cases: Record<string, Case> = {
   'no name': { records: {}, says: 'none' },
   'two records': { records: { 'a.com': spf('v=spf1 -all', 'v=spf1 +all') }, says: 'permerror' },
   'a version of tomorrow': { records: { 'a.com': spf('v=spf10 +all') }, says: 'none' },
-  'a mechanism that there is not': { records: { 'a.com': spf('v=spf1 maybe:a.com +all') }, says: 'permerror' },
+  'an unknown mechanism': { records: { 'a.com': spf('v=spf1 maybe:a.com +all') }, says: 'permerror' },
   'an address that is none': { records: { 'a.com': spf('v=spf1 ip4:192.0.2.300 -all') }, says: 'permerror' },
   'a mistake behind what matches': { records: { 'a.com': spf('v=spf1 +all ip4:192.0.2.300') }, says: 'permerror' },
   'a name server that fails': { records: { 'a.com': 'servfail' }, says: 'temperror' },
@@ -90,12 +90,12 @@ const cases: Record<string, Case> = {
     from: 'ann-news@a.com',
     says: 'pass',
   },
-  'a macro that there is not': { records: { 'a.com': spf('v=spf1 exists:%{z}.a.com -all') }, says: 'permerror' },
+  'an unknown macro': { records: { 'a.com': spf('v=spf1 exists:%{z}.a.com -all') }, says: 'permerror' },
   include: {
     records: { 'a.com': spf('v=spf1 include:b.com -all'), 'b.com': spf('v=spf1 ip4:192.0.2.1 -all') },
     says: 'pass',
   },
-  'an include that fails is no match': {
+  'an include that fails does not match': {
     records: { 'a.com': spf('v=spf1 include:b.com ~all'), 'b.com': spf('v=spf1 -all') },
     says: 'softfail',
   },

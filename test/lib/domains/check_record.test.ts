@@ -46,7 +46,7 @@ const cases: Record<keyof typeof wanted, Case[]> = {
     ['for SHA-1 alone', [`h=sha1; p=${P}`], 'failed', /sha256/],
     ['for other services', [`s=tlsrpt; p=${P}`], 'failed', /email/],
     ['of another version', [`v=DKIM2; p=${P}`], 'failed', /v=DKIM2/],
-    ['a text that is no key', ['hello'], 'failed', /no key/],
+    ['a text that is not a key', ['hello'], 'failed', /no key/],
     [
       'an alias',
       { 'mb1._domainkey.acme.com': { CNAME: ['key.acme.com'] }, 'key.acme.com': { TXT: [`p=${P}`] } },

@@ -72,7 +72,7 @@ function contentOf({ local }: WideAddress): string {
   return local.startsWith('"') ? local.slice(1, -1).replace(/\\(.)/g, '$1') : local
 }
 
-/** The local part without its quotes, or null for what is no address or would be stored as a different one. */
+/** The local part without its quotes, or null if it is not an address or would be stored as a different one. */
 function byTheBook(input: string): string | null {
   // SMTP escapes only ASCII (RFC 5321 4.1.2), which RFC 6531 3.3 does not change.
   if (/[\p{Cc}\p{Cs}\p{Bidi_Control}\u00a0]|(?<!\\)(?:\\\\)*\\\P{ASCII}/u.test(input)) return null

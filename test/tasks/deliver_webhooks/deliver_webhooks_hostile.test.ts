@@ -182,7 +182,7 @@ t.test('a host name is checked again for each connection', async t => {
     t,
     lines.map(line => JSON.parse(line)),
     [{ webhook_id: Number(id), detail }],
-    'the operator is told why',
+    'the log names the reason',
   )
   zone['moves.acme.com'] = { A: [ALLOWED, FORBIDDEN] }
   t.match(await deliver(4), { status: null, error: UNREACHABLE })

@@ -108,7 +108,7 @@ t.test('automatic messages, lists and foreign ids are not linked', async t => {
     ['absence to the return path', { envelope: { from: '', to: mail_from }, subject: 'Out of office' }, 'report'],
     ['list', { inReplyTo: message_id, headers: { Precedence: 'list' } }],
     ['new mail', {}],
-    ['an id of ours that there is not', { inReplyTo: `<01a1fe06-bc30-74e2-b59b-779a16313e3d@${account.domain}>` }],
+    ['an id of ours that does not exist', { inReplyTo: `<01a1fe06-bc30-74e2-b59b-779a16313e3d@${account.domain}>` }],
     ['our id at another domain', { inReplyTo: message_id.replace(/@.*/, '@y.com>') }],
     ['to another account', { inReplyTo: message_id, to: `x@${stranger.domain}` }],
     [

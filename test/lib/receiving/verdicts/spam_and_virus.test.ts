@@ -144,7 +144,7 @@ t.test('checkVirus connects to a Unix socket', async t => {
 })
 
 const brokenClamd: Record<string, (socket: Socket) => void> = {
-  'with what is no answer': socket => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0'),
+  'with an invalid response': socket => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n\0'),
   'with a name that only looks clean': socket => socket.end('stream: OK FOUNDED\0'),
   'with an error': socket => socket.end('stream: Can’t allocate memory ERROR\0'),
   'without an end': socket => socket.end('stream: OK'),

@@ -65,7 +65,7 @@ const broken: Record<string, () => Promise<string>> = {
   'with rsa-sha1': () => sign(plain, { algorithm: 'rsa-sha1' }),
   'that leaves the author out': async () => (await sign(plain)).replace(/ h=[^;]*;/, ' h=Subject;'),
   'in another algorithm than its key': async () => (await sign(plain)).replace('s=rsa;', 's=ed;'),
-  'that is no signature': async () => `DKIM-Signature: v=1; a=rsa-sha256; this is ; nothing\r\n${plain}`,
+  'that is malformed': async () => `DKIM-Signature: v=1; a=rsa-sha256; this is ; nothing\r\n${plain}`,
 }
 for (const [what, make] of Object.entries(broken)) {
   t.test(`a DKIM signature ${what} fails`, async t => {
