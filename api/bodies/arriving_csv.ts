@@ -37,7 +37,7 @@ export class ArrivingCsv extends Writable {
     this.#blob.stop().then(() => done(error))
   }
 
-  /** Checks the header once, as soon as as many bytes have arrived as a header may have. */
+  /** Checks the header once, when the first `HEAD_BYTES` bytes have arrived. */
   #checkHeader(chunk: Buffer): void {
     const isShort = this.#probe.head.length < HEAD_BYTES
     this.#probe.push(chunk)

@@ -176,7 +176,7 @@ t.test('a claim proven for 72 hours completes although the owner is active', asy
   await move(claimed, 'proven_at', '72 hours')
   zone[owner.domain] = 'silent'
   await check(claimant, claimed)
-  shows(t, await read(claimant, claimed), { status: 'blocked' }, 'nobody can say')
+  shows(t, await read(claimant, claimed), { status: 'blocked' }, 'the lookup fails')
   zone[owner.domain] = { TXT: ['other'] }
   await check(claimant, claimed)
   shows(t, await read(claimant, claimed), { status: 'pending', blocked_reason: null }, 'its proof starts again')

@@ -26,7 +26,7 @@ type Case = [what: string, found: Record<string, Records | Trouble> | string[], 
 /** A list contains the DNS records of the same name and type as the checked record. */
 const cases: Record<keyof typeof wanted, Case[]> = {
   dkim: [
-    ['as it is asked for', [`v=DKIM1; k=rsa; p=${P}`], 'verified'],
+    ['as required', [`v=DKIM1; k=rsa; p=${P}`], 'verified'],
     [
       'with white space and other tags',
       [`v=DKIM1;h=sha256 ; t=s:y; n=a note; p=${P.match(/.{1,50}/g)?.join(' ')};`],
@@ -52,13 +52,13 @@ const cases: Record<keyof typeof wanted, Case[]> = {
       { 'mb1._domainkey.acme.com': { CNAME: ['key.acme.com'] }, 'key.acme.com': { TXT: [`p=${P}`] } },
       'verified',
     ],
-    ['there is none', {}, 'missing', /no such record/],
-    ['there are others only', { 'mb1._domainkey.acme.com': { A: ['192.0.2.1'] } }, 'missing'],
-    ['nobody can say', { 'mb1._domainkey.acme.com': 'servfail' }, 'temporary_failure', /could not be asked/],
-    ['nobody says anything', { 'mb1._domainkey.acme.com': 'silent' }, 'temporary_failure'],
+    ['not published', {}, 'missing', /no such record/],
+    ['with records of another type alone', { 'mb1._domainkey.acme.com': { A: ['192.0.2.1'] } }, 'missing'],
+    ['with a lookup that fails', { 'mb1._domainkey.acme.com': 'servfail' }, 'temporary_failure', /could not be asked/],
+    ['without a response', { 'mb1._domainkey.acme.com': 'silent' }, 'temporary_failure'],
   ],
   spf: [
-    ['as it is asked for', ['v=spf1 include:mail.server.com ~all'], 'verified'],
+    ['as required', ['v=spf1 include:mail.server.com ~all'], 'verified'],
     ['among others, in capitals', ['V=SPF1 mx  +INCLUDE:Mail.Server.com include:b.com -all'], 'verified'],
     ['beside other texts', ['v=spf10', 'x', 'v=spf1 include:mail.server.com'], 'verified'],
     ['twice', ['v=spf1 include:mail.server.com -all', 'v=spf1 mx -all'], 'failed', /more than one/],
@@ -69,7 +69,7 @@ const cases: Record<keyof typeof wanted, Case[]> = {
     ['none', ['hello'], 'failed', /no SPF record/],
   ],
   mx: [
-    ['as it is asked for', ['10 Feedback.mail.server.com'], 'verified'],
+    ['as required', ['10 Feedback.mail.server.com'], 'verified'],
     ['before others', ['20 mx.other.com', '5 feedback.mail.server.com'], 'verified'],
     [
       'beside others',
@@ -87,7 +87,7 @@ const cases: Record<keyof typeof wanted, Case[]> = {
     ['behind others', ['10 inbound.mail.server.com', '1 mx.other.com'], 'failed', /lower number/],
   ],
   dmarc: [
-    ['as it is asked for', ['v=DMARC1; p=none;'], 'verified'],
+    ['as required', ['v=DMARC1; p=none;'], 'verified'],
     ['stricter', ['v=DMARC1 ; p=reject; rua=mailto:x@y.com'], 'verified'],
     ['of the registered domain', { '_dmarc.acme.com': { TXT: ['v=DMARC1; p=quarantine'] } }, 'verified'],
     [
@@ -99,14 +99,14 @@ const cases: Record<keyof typeof wanted, Case[]> = {
     ['twice', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], 'failed', /more than one/],
     ['in small letters', ['v=dmarc1; p=none'], 'failed', /begin with v=DMARC1/],
     ['other texts', ['hello'], 'missing'],
-    ['nobody can say', { '_dmarc.acme.com': 'refused' }, 'temporary_failure'],
+    ['with a lookup that fails', { '_dmarc.acme.com': 'refused' }, 'temporary_failure'],
   ],
   cname: [
-    ['as it is asked for', ['Links.mail.server.com'], 'verified'],
+    ['as required', ['Links.mail.server.com'], 'verified'],
     ['to another name', ['links.other.com'], 'failed', /leads to links.other.com, not to links.mail/],
     ['flattened', { 'track.acme.com': { A: ['192.0.2.1'] } }, 'failed', /192.0.2.1 in place of a CNAME/],
     ['none', {}, 'missing'],
-    ['nobody can say', { 'track.acme.com': 'servfail' }, 'temporary_failure'],
+    ['with a lookup that fails', { 'track.acme.com': 'servfail' }, 'temporary_failure'],
   ],
 }
 
