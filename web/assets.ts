@@ -14,24 +14,24 @@ const files = {
   'turbo.js': { type: 'text/javascript', path: TURBO.replace(/turbo\.[\w-]+\.js$/, 'turbo.es2017-umd.js') },
 }
 
-/** Turbo puts a style into each page, which the policy of the pages refuses; ours is in dashboard.css. */
-const OWN_STYLE = 'this.installStylesheetElement();'
+/** Removed from Turbo: it inserts a style into each page, which the content security policy blocks. dashboard.css has one instead. */
+const INSERT_STYLE = 'this.installStylesheetElement();'
 
 const assets = new Map(
   Object.entries(files).map(([name, { type, path }]) => {
     const file = readFileSync(path, 'utf8')
-    if (name === 'turbo.js' && !file.includes(OWN_STYLE)) throw new Error('Turbo has changed: see OWN_STYLE')
-    const text = file.replace(OWN_STYLE, '')
+    if (name === 'turbo.js' && !file.includes(INSERT_STYLE)) throw new Error('Turbo has changed: see INSERT_STYLE')
+    const text = file.replace(INSERT_STYLE, '')
     return [name, { type, text, version: createHash('sha256').update(text).digest('hex').slice(0, 12) }]
   }),
 )
 
-/** The URL of a style or a script, which changes with its content. */
+/** Returns the URL of a style or a script. It changes with the content. */
 export function assetUrl(name: keyof typeof files): string {
   return `/assets/${name}?v=${assets.get(name)?.version}`
 }
 
-/** Serves styles and scripts. Browsers keep them until their URL changes. */
+/** Serves styles and scripts. Browsers cache them until their URL changes. */
 export const assetsRouter = new Router<State, Services>()
 
 assetsRouter.get('/assets/:name', async (ctx, next) => {

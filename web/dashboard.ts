@@ -10,60 +10,60 @@ import type { Session } from '#sql/members/sessions.ts'
 import { html } from './html.ts'
 import { frame, plainPage } from './layout/frame.ts'
 import { rooms } from './pages/index.ts'
-import { signingIn } from './pages/signing_in/routes.ts'
-import { createAsk } from './request/ask.ts'
+import { addSignInRoutes } from './pages/signing_in/routes.ts'
+import { createCallApi } from './request/call_api.ts'
 import { EMPTY_FORM, readForm } from './request/form.ts'
-import { leaveNotice, takeNotice } from './request/notice.ts'
+import { popNotice, setNotice } from './request/notice.ts'
 import { redirect, respondHtml } from './request/respond.ts'
-import type { Action, Page, Shown, Visit } from './request/visit.ts'
+import type { Action, Page, PageContent, Visit } from './request/visit.ts'
 
-/** Does something for a member who is signed in. */
-type Serve = (visit: Visit) => Promise<void>
+/** Handles a request of a member who is signed in. */
+type Handler = (visit: Visit) => Promise<void>
 
 /** The pages of the dashboard. */
 export function dashboardRouter(foundation: Foundation): Router<State, Services> {
   const findSession = createFindSession(foundation)
   const router = new Router<State, Services>()
-  signingIn(router, foundation, findSession)
+  addSignInRoutes(router, foundation, findSession)
   for (const page of rooms.flatMap(({ pages }) => pages)) {
-    router.get(page.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, showing(page)) : next()))
+    router.get(page.path, (ctx, next) => (isFromBrowser(ctx) ? serve(ctx, findSession, showPage(page)) : next()))
   }
   for (const file of rooms.flatMap(({ files = [] }) => files)) {
-    // For any Accept header: browsers save these files or show them in frames, and then do not ask for HTML.
+    // With any Accept header: browsers that save a file, or show it in a frame, do not request HTML.
     router.get(file.path, (ctx, next) => (ctx.get('authorization') ? next() : serve(ctx, findSession, file.send)))
   }
   for (const action of rooms.flatMap(({ actions }) => actions)) {
-    router.post(action.path, (ctx, next) => (isForPeople(ctx) ? serve(ctx, findSession, acting(action)) : next()))
+    router.post(action.path, (ctx, next) => (isFromBrowser(ctx) ? serve(ctx, findSession, runAction(action)) : next()))
   }
   return router
 }
 
-/** Tells whether a request comes from a browser. One with an API key, or that wants JSON, is meant for the API. */
-function isForPeople(ctx: Context): boolean {
+/** Returns true for requests of browsers. Requests with an API key, or that prefer JSON, are for the API. */
+function isFromBrowser(ctx: Context): boolean {
   return !ctx.get('authorization') && ctx.accepts('json', 'html') === 'html'
 }
 
-async function serve(ctx: Context, findSession: FindSession, run: Serve): Promise<void> {
+async function serve(ctx: Context, findSession: FindSession, run: Handler): Promise<void> {
   const session = await readSession(ctx, findSession)
   if (!session) return sendToSignIn(ctx)
   ctx.state.caller = callerOfSession(session)
   const visit = visitOf(ctx, session)
   try {
     requireOwnPage(ctx)
-    // A member's own sign-in is no part of the account: view-only members may change it, too.
+    // View-only members may change their own password, passkeys and sessions.
     if (!ctx.path.startsWith('/profile/')) requireMayChange(ctx, session.role)
     await run(visit)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    await respond(visit, problemPage(error))
+    await respond(visit, errorPage(error))
   }
 }
 
 async function sendToSignIn(ctx: Context): Promise<void> {
   if (ctx.method !== 'GET') return redirect(ctx, '/login')
   if (await hasMembers(ctx.pool)) return redirect(ctx, `/login?${new URLSearchParams({ next: ctx.url })}`)
-  const start = html`<p>Nobody is a member yet. The server prints a link to set it up each time that it starts; on a server with
-several processes, <code>npm run admin -- member invite EMAIL --account default --role owner</code> prints one.</p>`
+  const start = html`<p>There are no members yet. The server prints a setup link each time it starts. If it runs as several
+processes, run <code>npm run admin -- member invite EMAIL --account default --role owner</code> to get one.</p>`
   respondHtml(ctx, plainPage('Welcome to Mailbrook', start))
 }
 
@@ -71,34 +71,34 @@ function visitOf(ctx: Context, session: Session): Visit {
   const query = Object.entries(ctx.query).map(([name, value]) => [name, [value].flat()[0] ?? ''])
   return {
     ...{ ctx, session, problem: null, mayChange: may(session.role, 'change'), params: ctx.params },
-    ...{ ask: createAsk(ctx), query: Object.fromEntries(query) },
+    ...{ call: createCallApi(ctx), query: Object.fromEntries(query) },
   }
 }
 
-function showing(page: Page): Serve {
+function showPage(page: Page): Handler {
   return async visit => respond(visit, await page.show(visit))
 }
 
-function acting({ page, act }: Action): Serve {
+function runAction({ page, run }: Action): Handler {
   return async visit => {
     let form = EMPTY_FORM
     try {
       form = await readForm(visit.ctx)
-      const done = await act(visit, form)
-      if (done === null) return
-      if ('body' in done) return await respond(visit, done)
-      if (done.notice) leaveNotice(visit.ctx, done.notice)
-      redirect(visit.ctx, done.to)
+      const result = await run(visit, form)
+      if (result === null) return
+      if ('body' in result) return await respond(visit, result)
+      if (result.notice) setNotice(visit.ctx, result.notice)
+      redirect(visit.ctx, result.to)
     } catch (error) {
       if (!(error instanceof ApiError) || error.statusCode === 404) throw error
-      const refused = { ...visit, problem: { error, form } }
-      await respond(refused, { ...(await page.show(refused)), status: error.statusCode })
+      const rejected = { ...visit, problem: { error, form } }
+      await respond(rejected, { ...(await page.show(rejected)), status: error.statusCode })
     }
   }
 }
 
-function problemPage(error: ApiError): Shown {
-  const title = error.name === 'not_found' ? 'Not found' : 'This cannot be done'
+function errorPage(error: ApiError): PageContent {
+  const title = error.name === 'not_found' ? 'Not found' : 'Request rejected'
   return {
     title,
     status: error.statusCode,
@@ -106,10 +106,10 @@ function problemPage(error: ApiError): Shown {
   }
 }
 
-async function respond({ ctx, session, problem }: Visit, shown: Shown): Promise<void> {
+async function respond({ ctx, session, problem }: Visit, shown: PageContent): Promise<void> {
   const accounts = await listOwnAccounts(ctx.pool, session.member_id)
   const isCaptured = ctx.config.MAIL_TRANSPORT === 'capture'
-  const notice = takeNotice(ctx)
+  const notice = popNotice(ctx)
   const page = frame({ shown, path: ctx.path, session, accounts, notice, problem, isCaptured })
   respondHtml(ctx, await page, shown.status)
 }

@@ -3,12 +3,12 @@ import { type Html, html } from './html.ts'
 type Parts = {
   title: string
   style_url: string
-  /** More elements of the head. */
+  /** Additional elements of the head. */
   head?: Html
   body: Html
 }
 
-/** A whole HTML document. */
+/** Returns a complete HTML document. */
 export function documentHtml({ title, style_url, head, body }: Parts): Html {
   return html`<!doctype html>
 <html lang="en">

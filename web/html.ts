@@ -1,7 +1,7 @@
 import type { html } from 'hono/html'
 
-/** Templates of pages: what is put into them is escaped, unless it is `raw`. */
+/** Templates of pages. Values in them are escaped unless they are `raw`. */
 export { html, raw } from 'hono/html'
 
-/** Text of a template. */
+/** The result of a template. */
 export type Html = ReturnType<typeof html>

@@ -4,7 +4,7 @@ import { assetsRouter } from './assets.ts'
 import { dashboardRouter } from './dashboard.ts'
 import { docsRouter } from './docs/routes.ts'
 
-/** Pages for people, which the web process serves beside the API. */
+/** Returns the routes of the dashboard and the docs, which the web process serves beside the API. */
 export function createSite(foundation: Foundation): Middleware[] {
   const routers = [assetsRouter, docsRouter(foundation.config.BASE_URL), dashboardRouter(foundation)]
   return routers.map(router => router.routes() as unknown as Middleware)

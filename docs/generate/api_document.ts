@@ -23,7 +23,7 @@ type Document = {
   components: { schemas: Record<string, Schema>; responses: Record<string, Response> }
 }
 
-/** An operation in the form of the page. `body` and the responses are names of schemas, or words for bodies that are not JSON. */
+/** An operation as docs/api.md shows it. `schema` is the name of a schema; null for a response that is not JSON. */
 export type Route = Omit<Operation, 'requestBody' | 'responses'> & {
   route: string
   body: { schema: string; limit: string; required: boolean } | null
@@ -31,12 +31,12 @@ export type Route = Omit<Operation, 'requestBody' | 'responses'> & {
   errors: ErrorName[]
 }
 
-/** Makes the OpenAPI document of a server at localhost. */
+/** Returns the OpenAPI document for a server at localhost. */
 export function openDocument(): Document {
   return createDocument(resources, 'http://localhost:3000') as unknown as Document
 }
 
-/** Reads the OpenAPI document, which has everything that a page needs. */
+/** Reads the routes, tags and schemas of the OpenAPI document. */
 export function readDocument() {
   const { paths, tags, components } = openDocument()
   const routes = Object.entries(paths).flatMap(([path, methods]) =>

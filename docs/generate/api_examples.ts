@@ -7,7 +7,7 @@ import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
 import { type Example, readExamples } from './read_examples.ts'
 
-/** The body of a request, or of a response by status. */
+/** An example of a request body, or of the response body for a status. */
 type Found = { operation: string; place: 'request' | number; summary: string; value: unknown }
 
 const PAGE = join(import.meta.dirname, '..', 'examples.md')
@@ -23,7 +23,7 @@ const routes = routesOf(operations).map(operation => ({
   pattern: new RegExp(`^${operation.path.replaceAll(/:\w+/g, '[^/]+')}$`),
 }))
 
-/** Makes api/openapi/examples.json: requests and responses of docs/examples.md by operation. */
+/** Generates api/openapi/examples.json: the requests and responses of docs/examples.md, by operation. */
 export function apiExamples(): string {
   const found = readExamples(readFileSync(PAGE, 'utf8')).flatMap(findBodies)
   const byOperation = Map.groupBy(found, ({ operation }) => operation)
@@ -36,7 +36,7 @@ function findBodies({ title, code, answer }: Example): Found[] {
     const [, body] = /\s-d '([^']*)'/.exec(rest) ?? []
     const [, method = body === undefined ? 'GET' : 'POST'] = /-X (\w+)/.exec(options) ?? []
     const called = routes.find(({ operation, pattern }) => operation.method === method && pattern.test(path))
-    if (!called) throw new Error(`docs/examples.md: no operation is ${method} ${path}`)
+    if (!called) throw new Error(`docs/examples.md: there is no operation ${method} ${path}`)
     const { id } = called.operation
     const shown = pipe ? null : readAnswer(called.operation, answer)
     if (shown?.error) return [{ operation: id, place: shown.status, summary: shown.error, value: shown.value }]
@@ -49,12 +49,12 @@ function findBodies({ title, code, answer }: Example): Found[] {
   })
 }
 
-/** Returns null if there is none, or if the page leaves out a part of it. */
+/** Returns null if the output is not JSON, or if the page leaves out parts of it. */
 function readAnswer({ answers }: Operation, text: string): { status: number; error?: string; value: unknown } | null {
   const [, status, json = text] = HTTP.exec(text) ?? []
   const value = parseJson(json) as { statusCode?: number; name?: string } | null
   if (value?.statusCode) return { status: value.statusCode, error: String(value.name), value }
-  // The last of several successful responses is that for a new record.
+  // The last of several successful responses is the one for a new record.
   return value && { status: Number(status ?? Object.keys(answers).at(-1)), value }
 }
 
@@ -76,7 +76,7 @@ function gather(found: Found[]): OperationExamples {
   return { ...(request ? { request } : {}), ...(Object.keys(answers).length > 0 ? { answers } : {}) }
 }
 
-/** Returns the examples by their summaries, with a number if one occurs again. The same body is not repeated. */
+/** Returns the examples by summary. A repeated summary gets a number; an equal body is left out. */
 function nameThem(found: Found[]): Examples {
   const examples: Examples = {}
   for (const { summary, value } of found) {

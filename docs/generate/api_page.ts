@@ -13,8 +13,8 @@ OpenAPI 3.1 document. [Examples](examples.md) has requests to paste; the pages o
 * **Access.** Requests need an API key as a bearer token (\`Authorization: Bearer mb_...\`) and a \`User-Agent\` header. Routes need
   a key with full access unless they say otherwise.
 * **Requests.** Bodies are JSON. camelCase names are accepted as well, and unknown fields are ignored.
-* **Responses** are JSON, except downloads. Records have an \`object\`, which names their kind, and an \`id\`; most have \`created_at\`
-  and \`updated_at\`. Times are ISO 8601 in UTC, such as \`2026-11-21T09:19:04.123Z\`. Ids are UUIDs; those of webhooks and of
+* **Responses** are JSON, except downloads. Records have an \`object\`, which is their type, and an \`id\`; most have \`created_at\` and
+  \`updated_at\`. Times are ISO 8601 in UTC, such as \`2026-11-21T09:19:04.123Z\`. Ids are UUIDs; those of webhooks and of
   entries of the request log are digits. Later versions may add fields.
 `.trim()
 
@@ -27,7 +27,7 @@ the item after which the page begins or before which it ends. \`has_more\` is tr
 
 const ACCESS = { full: '', sending: ' (a sending key is enough)', dashboard: ' (no API key may call it)' }
 
-/** Makes docs/api.md. */
+/** Generates docs/api.md. */
 export function apiPage(): string {
   const { routes, tags, schemas } = readDocument()
   const records = { bodies: new Records(schemas, true), answers: new Records(schemas, false) }

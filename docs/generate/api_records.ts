@@ -1,13 +1,13 @@
 import { type Field, fieldsOf, nameOf, type Schema, type ShowRecord, typeOf } from './api_schemas.ts'
 import { anchorOf, table } from './markdown.ts'
 
-/** Fields that were already shown, with a link to their place. */
+/** Fields that are already shown, with a link to their table. */
 type Shown = { link: string; fields: Field[] }
 
-/** A table refers to an earlier one that has at least this many, and at least half, of its fields. */
+/** A table refers to an earlier table that shares at least this many of its fields, and at least half of them. */
 const LEAST_COMMON = 4
 
-/** A record with fewer fields, all of them simple, is written out in place. */
+/** A record with fewer fields than this, all of them simple, is written inline. */
 const SMALL = 3
 
 /** The tables of one kind of schemas: requests or responses. Each is shown once; later ones refer to earlier ones. */
@@ -33,7 +33,7 @@ export class Records {
     return this.#tableOf(schema, link)
   }
 
-  /** Names a schema: with a link to the place where it is shown, or for a small one with all of its fields. */
+  /** Returns a link to the table of a schema, or, for a small schema, its fields. */
   readonly refer: ShowRecord = name => {
     const schema = this.#schemas[name] as Schema
     const properties = Object.entries(schema.properties ?? {})
@@ -51,7 +51,7 @@ export class Records {
     return this.#links.get(name) as string
   }
 
-  /** Shows the schemas that were named since the last call, and those that they name. */
+  /** Shows the schemas that were referred to since the last call, and those that they refer to. */
   rest(): string[] {
     const parts: string[] = []
     for (let [name] = this.#wanted; name !== undefined; [name] = this.#wanted) {

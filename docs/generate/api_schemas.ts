@@ -1,4 +1,4 @@
-/** A JSON Schema in the form of the OpenAPI document. */
+/** A JSON Schema of the OpenAPI document. */
 export type Schema = {
   $ref?: string
   type?: string | string[]
@@ -22,20 +22,20 @@ export type Schema = {
 /** A field in a table. Nested ones have a path: `capabilities.sending`, `tags[].name`. */
 export type Field = { name: string; type: string; isRequired: boolean; description: string }
 
-/** Makes Markdown of a reference to a named schema. */
+/** Renders a reference to a named schema as Markdown. */
 export type ShowRecord = (name: string) => string
 
-/** Longer lists of values are left to the pages that describe them. */
+/** Longer lists of values are not shown in tables. */
 const MAX_VALUES = 10
 
 const FORMATS: Record<string, string> = { 'date-time': 'time', date: 'date', uuid: 'UUID' }
 
-/** Returns the name of the schema that a reference names. */
+/** Returns the name of the schema in a `$ref`. */
 export function nameOf(ref: string): string {
   return ref.slice(ref.lastIndexOf('/') + 1)
 }
 
-/** Lists the fields of an object that have a description, each followed by its nested fields. Others mean the same everywhere. */
+/** Lists the fields that have a description, each followed by its nested fields. The others mean the same in every record. */
 export function fieldsOf({ properties = {}, required = [] }: Schema, show: ShowRecord, prefix = ''): Field[] {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const { description } = schema

@@ -51,7 +51,7 @@ are used (its role, its profile or the \`AWS_\` variables). The prefix and the o
 ${table(['Option', 'Default', 'Meaning'], BUCKET_OPTIONS)}
 `.trim()
 
-/** Makes docs/configuration.md. */
+/** Generates docs/configuration.md. */
 export function configurationPage(): string {
   const tables = sections.map(({ title, about, variables }) => {
     const rows = variables.map(({ name, description, value, unset }) => [

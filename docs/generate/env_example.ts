@@ -2,7 +2,7 @@ import { sections } from './variables.ts'
 
 const WIDTH = 110
 
-/** Makes .env.example: every variable with its description, and with its default if it has one. */
+/** Generates .env.example: every variable with its description, and its default if it has one. */
 export function envExample(): string {
   const entries = sections.flatMap(({ title, variables }) => [
     `# --- ${title} ---`,

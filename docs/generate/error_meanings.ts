@@ -20,10 +20,10 @@ export const MEANINGS: Record<ErrorName, string> = {
   invalid_from_address: 'The sender is not a valid address.',
   invalid_to_address: 'A recipient is not a valid address.',
   invalid_attachment: 'An attachment must have either `content` or `path`.',
-  reserved_recipient: 'A recipient is at a domain that nobody can own, such as `example.com`.',
+  reserved_recipient: 'A recipient is at a reserved domain, such as `example.com`.',
   rate_limit_exceeded: 'Too many send requests from this client address. Retry after `retry-after`.',
-  daily_quota_exceeded: 'The email would exceed the quota of 24 hours.',
-  monthly_quota_exceeded: 'The email would exceed the quota of 30 days.',
+  daily_quota_exceeded: 'The email would exceed the quota for 24 hours.',
+  monthly_quota_exceeded: 'The email would exceed the quota for 30 days.',
   automation_quota_exceeded: 'The plan does not allow that many automation runs in 30 days. Nothing was stored.',
   reputation_limit_exceeded: 'The domain is new and may not send more yet. Retry after `retry-after`.',
   reputation_paused: 'Sending is paused for the account or the domain.',
@@ -32,7 +32,7 @@ export const MEANINGS: Record<ErrorName, string> = {
   contacts_busy: 'Contacts of the account are being written. Nothing was changed. Retry after `retry-after`.',
   contacts_timeout: 'Writing contacts took too long. Nothing was changed. Retry after `retry-after`.',
   batch_incomplete:
-    'Time ran out before all emails of the batch were stored. `sent` has those that are sent. The status is `422` without an `Idempotency-Key`.',
+    'Time ran out before all emails of the batch were stored. `sent` lists those that are sent. The status is `422` without an `Idempotency-Key`.',
   sending_service_unavailable:
     'Nothing can be sent now: the server is overloaded, cannot reach its database, or is paused. Retry after `retry-after`.',
   sending_configuration_unavailable:
@@ -41,7 +41,7 @@ export const MEANINGS: Record<ErrorName, string> = {
   contact_limit_reached: 'The plan allows no more contacts.',
   ai_credits_exceeded: 'The account has no AI credits left.',
   application_error:
-    'An error between you and the server: the name that the `resend` package gives to a response that it cannot read.',
+    'The `resend` package reports this for a response that it cannot read. Something between you and the server has failed.',
 }
 
 /** Errors that any route can respond with. */
@@ -53,7 +53,7 @@ export const usualErrors: ReadonlySet<ErrorName> = new Set<ErrorName>([
 /** Errors that any route that sends email can respond with. */
 export const sendErrors: ReadonlySet<ErrorName> = new Set<ErrorName>(['rate_limit_exceeded', ...SEND_ERRORS])
 
-/** Makes a table of the errors of one kind. */
+/** Returns a table of the errors of one kind. */
 export function errorTable(used: ReadonlySet<ErrorName>, kind: 'usual' | 'send' | 'other'): string {
   const kindOf = (name: ErrorName) => (usualErrors.has(name) ? 'usual' : sendErrors.has(name) ? 'send' : 'other')
   const names = (Object.keys(statusOf) as ErrorName[]).filter(name => used.has(name) && kindOf(name) === kind)

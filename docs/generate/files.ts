@@ -9,7 +9,7 @@ import { envExample } from './env_example.ts'
 import { errorsPage } from './errors/errors_page.ts'
 import { apiCalls } from './samples/api_calls.ts'
 
-/** Makes the texts that `npm run docs` writes, by their paths from the folder of package.json. */
+/** Generates the files that `npm run docs` writes, by path relative to package.json. */
 export function generateFiles(): Record<string, string> {
   return {
     'docs/configuration.md': configurationPage(),

@@ -1,4 +1,4 @@
-/** Makes a table in GitHub's Markdown. Cells are Markdown; their `|` are escaped, and line ends become spaces. */
+/** Returns a table in GitHub's Markdown. Cells are Markdown; `|` is escaped, and line breaks become spaces. */
 export function table(head: string[], rows: string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.map(cellOf).join(' | ')} |`)
   return lines.map(line => line.replaceAll('|  |', '| |')).join('\n')
@@ -8,7 +8,7 @@ function cellOf(text: string): string {
   return text.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')
 }
 
-/** Comment in generated pages: names the script for people who open the file to edit it. */
+/** Comment in generated pages, for people who open one to edit it. */
 export const GENERATED = '<!-- Written by `npm run docs`: edit the sources, not this file. -->'
 
 /** Returns the anchor that GitHub makes for a heading. */

@@ -1,7 +1,7 @@
-/** An example of a page: the code to paste and its output, which is '' if there is none. */
+/** An example of a page: the code and its output, which is '' if there is none. */
 export type Example = { title: string; language: 'sh' | 'js'; code: string; answer: string }
 
-/** Reads the fenced blocks of a page in order: `sh` and `js` blocks are examples, any other is the output of the block before. */
+/** Reads the fenced blocks of a page: `sh` and `js` blocks are examples; any other block is the output of the example before it. */
 export function readExamples(markdown: string): Example[] {
   const examples: Example[] = []
   let title = ''
@@ -10,7 +10,7 @@ export function readExamples(markdown: string): Example[] {
     if (heading) title = heading
     else if (language === 'sh' || language === 'js') examples.push({ title, language, code: text, answer: '' })
     else if (last?.answer === '') last.answer = text
-    else throw new Error(`an answer to nothing below "${title}"`)
+    else throw new Error(`output without an example below "${title}"`)
   }
   return examples
 }

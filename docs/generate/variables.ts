@@ -4,7 +4,7 @@ import { receiving, verdicts } from '#lib/config/receiving.ts'
 import { connections, sending } from '#lib/config/sending.ts'
 import { limits, server, storage } from '#lib/config/server.ts'
 
-/** A variable of the environment. `value` is its default where it has one, `unset` the words for what holds without. */
+/** An environment variable. `value`: its default; empty if it has none. `unset`: what applies if it is not set. */
 export type Variable = { name: string; description: string; value: string; unset: string | null }
 
 type Section = { title: string; about?: string; variables: Variable[] }

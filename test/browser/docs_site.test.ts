@@ -103,12 +103,12 @@ t.test('search works without scripts, by keyboard', async t => {
   await page.getByRole('searchbox', { name: 'Search' }).fill('idempotency key')
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/docs\/search\?q=/)
-  t.match(await page.getByRole('status').innerText(), /^\d+ places? for/)
+  t.match(await page.getByRole('status').innerText(), /^\d+ results? for/)
   await page.locator('.hits a').first().click()
   await page.waitForURL(/\/docs\/(?!search)/)
   t.equal(await page.locator('h1').count(), 1)
   await page.goto(`${api.url}/docs/search?q=${encodeURIComponent('<img src=x onerror=alert(1)> zzzzz')}`)
-  t.equal(await page.getByRole('status').innerText(), 'Nothing was found for “<img src=x onerror=alert(1)> zzzzz”.')
+  t.equal(await page.getByRole('status').innerText(), 'No results for “<img src=x onerror=alert(1)> zzzzz”.')
 })
 
 t.test('each page of docs/ is in the table of contents', t => {

@@ -1,10 +1,10 @@
-/** A page: its address below `/docs`, and the file that it is made of. */
+/** A page: its path below `/docs`, and its file. */
 export type Entry = { slug: string; path: string }
 export type Group = { name: string; entries: Entry[] }
 
 const page = (slug: string): Entry => ({ slug, path: `docs/${slug}.md` })
 
-/** The first pages that a new reader looks for, and then each subject. A test compares this with the folder docs/. */
+/** The table of contents. A test checks that it has every page of the folder docs/. */
 export const GROUPS: Group[] = [
   { name: 'Start', entries: ['examples', 'coming_from_resend'].map(page) },
   {
@@ -22,6 +22,6 @@ export const GROUPS: Group[] = [
   { name: 'Development', entries: ['architecture', 'style'].map(page) },
 ]
 
-/** The API has a page for each resource, in place of this one. */
+/** The API reference. On the site it is split into a page per resource. */
 export const API_PATH = 'docs/api.md'
 export const API_SLUG = 'api'

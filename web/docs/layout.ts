@@ -6,13 +6,13 @@ type Parts = {
   title: string
   library: Library
   current: string | null
-  question?: string
+  query?: string
   style_url: string
   body: Html
 }
 
-/** A whole page. Reads well without a style, and needs no script. */
-export function layout({ title, library, current, question = '', style_url, body }: Parts): Html {
+/** Renders a page, which is readable without its style and needs no script. */
+export function layout({ title, library, current, query = '', style_url, body }: Parts): Html {
   return documentHtml({
     title: `${title} - Mailbrook docs`,
     style_url,
@@ -22,7 +22,7 @@ export function layout({ title, library, current, question = '', style_url, body
 <a class="to-contents" href="#contents">Contents</a>
 <form role="search" action="/docs/search">
 <label for="q">Search</label>
-<input id="q" name="q" type="search" value="${question}" maxlength="200" required>
+<input id="q" name="q" type="search" value="${query}" maxlength="200" required>
 <button>Search</button>
 </form>
 </header>
@@ -33,7 +33,7 @@ ${body}
 ${library.groups.map(group => groupHtml(group, current))}
 </nav>
 <footer>
-<p><a href="/llms.txt">All pages as Markdown</a>, for programs. <a href="/api/openapi.json">OpenAPI document</a>.</p>
+<p><a href="/llms.txt">All pages as Markdown</a>. <a href="/api/openapi.json">OpenAPI document</a>.</p>
 </footer>`,
   })
 }
@@ -45,7 +45,7 @@ ${pages.map(page => html`<li><a href="/docs/${page.slug}"${raw(page.slug === cur
 `
 }
 
-/** A page of the docs, with what is on it if it is long. */
+/** Renders the content of a page, with a table of contents if it is long. */
 export function articleHtml({ slug, parts, html: text }: Page): Html {
   const headings = parts.filter(({ level }) => level === 2)
   const [, intro = '', rest = ''] = /^(.*?<\/h1>)(.*)$/s.exec(text) ?? []

@@ -21,8 +21,8 @@ export type Page = {
 
 export type Library = { pages: Map<string, Page>; groups: { name: string; pages: Page[] }[] }
 
-/** Makes all pages. Lets other requests pass between two of them. */
-export async function openLibrary(base_url: string): Promise<Library> {
+/** Renders all pages. Lets other requests run after each page. */
+export async function loadLibrary(base_url: string): Promise<Library> {
   const reference = readReference(await readFile(join(ROOT, API_PATH), 'utf8'), base_url)
   const resolve = createResolve(reference.anchors)
   const pages: Page[] = []
@@ -48,7 +48,7 @@ async function readGuide({ slug, path }: Entry, resolve: Resolve): Promise<Page>
   return textPage(slug, path, text, resolve)
 }
 
-/** A page of a text that begins with its title. */
+/** Renders a Markdown text that begins with its title. */
 function textPage(slug: string, path: string, text: string, resolve: Resolve): Page {
   const rendered = render(text, { link: target => resolve(target, path) })
   const [title] = rendered.parts
@@ -70,10 +70,10 @@ function resourcePage(page: ResourcePage, resolve: Resolve): Page {
   const link = (target: string) => resolve(target, API_PATH)
   const intro = render(description, { link })
   const rendered: Rendered[] = blocks.map(({ text, snippets }) => {
-    const { html, parts } = render(text, { link, raised: 1 })
+    const { html, parts } = render(text, { link, raiseBy: 1 })
     const code = snippets.map(({ code }) => code).join(' ')
-    const found = parts.map((part, n) => (n === 0 ? { ...part, text: `${part.text} ${code}` } : part))
-    return { html: `<section>\n${html}${snippetsHtml(snippets)}</section>\n`, parts: found }
+    const searchable = parts.map((part, n) => (n === 0 ? { ...part, text: `${part.text} ${code}` } : part))
+    return { html: `<section>\n${html}${snippetsHtml(snippets)}</section>\n`, parts: searchable }
   })
   return {
     ...{ slug, title, description },

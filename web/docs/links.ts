@@ -1,10 +1,10 @@
 import { posix } from 'node:path'
 import { API_PATH, API_SLUG, GROUPS } from './contents.ts'
 
-/** Finds the address on this site of a link in a file of the repository. @throws if no page is there */
+/** Returns the address on this site for a link in a file of the repository. @throws if there is no such page */
 export type Resolve = (target: string, path: string) => string
 
-/** Where the links of the files lead. `api_pages`: the slug of the page that has a heading of docs/api.md. */
+/** `api_pages` maps the anchors of docs/api.md to the slugs of their pages. */
 export function createResolve(api_pages: Map<string, string>): Resolve {
   const slugs = new Map(GROUPS.flatMap(({ entries }) => entries).map(({ path, slug }) => [path, `/${slug}`]))
   slugs.set('README.md', '')
@@ -14,12 +14,12 @@ export function createResolve(api_pages: Map<string, string>): Resolve {
     const [file = '', anchor] = target.split('#')
     const linked = file === '' ? path : posix.join(posix.dirname(path), file)
     const slug = linked === API_PATH && anchor ? `/${api_pages.get(anchor) ?? API_SLUG}` : slugs.get(linked)
-    if (slug === undefined) throw new Error(`${path}: no page of the docs is ${target}`)
+    if (slug === undefined) throw new Error(`${path}: the docs have no page ${target}`)
     return `/docs${slug}${anchor ? `#${anchor}` : ''}`
   }
 }
 
-/** Markdown with links that lead to the Markdown of other pages. */
+/** Rewrites the links of a Markdown text to the Markdown of other pages. */
 export function linkMarkdown(text: string, path: string, resolve: Resolve): string {
   return text.replaceAll(/\]\((?!https?:)([^)\s]+)\)/g, (_, target) => {
     const [address = '', anchor] = resolve(target, path).split('#')

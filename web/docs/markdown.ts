@@ -6,17 +6,17 @@ export type Part = { id: string; level: number; heading: string; text: string }
 export type Rendered = { html: string; parts: Part[] }
 
 type Options = {
-  /** The address that a link leads to. */
+  /** Returns the address for a link in the text. */
   link(target: string): string
-  /** Levels by which headings move up, where the text was written for a larger page. */
-  raised?: number
+  /** Number of levels by which headings are raised, for a part of a larger page. */
+  raiseBy?: number
 }
 
 const markdown = markdownIt({ html: false, linkify: false })
 const { rules } = markdown.renderer
 const { escapeHtml } = markdown.utils
 
-// Without a mouse, only an element with the focus can be scrolled.
+// `tabindex` lets the keyboard scroll the element.
 rules.fence = (tokens, index) => codeBlock((tokens[index] as Token).content)
 rules.code_block = rules.fence
 rules.table_open = (tokens, index) =>
@@ -29,24 +29,25 @@ export function codeBlock(code: string): string {
   return `<pre tabindex="0"><code>${escapeHtml(code)}</code></pre>\n`
 }
 
-/** A heading of a column that says nothing. */
+/** Returns true for a column without a heading. */
 function isEmpty(tokens: Token[], index: number): boolean {
   return tokens[index + 1]?.content === ''
 }
 
-/** The subject of a table: the heading before it. */
+/** Returns the label of a table: the heading before it. */
 function labelOf(tokens: Token[], index: number): string {
   const heading = tokens.slice(0, index).findLastIndex(({ type }) => type === 'heading_open')
   return escapeHtml(`Table: ${heading === -1 ? 'overview' : textOf(tokens[heading + 1])}`)
 }
 
-/** Renders a text; `parts` are what can be found in it. The first one may have no heading. */
-export function render(text: string, { link, raised = 0 }: Options): Rendered {
+/** Renders a Markdown text. `parts` are for the search; the first one may have no heading. */
+export function render(text: string, { link, raiseBy = 0 }: Options): Rendered {
   const tokens = markdown.parse(text.replaceAll(/<!--.*?-->/gs, ''), {})
   const parts: Part[] = []
   const labels = new Map<string, number>()
   for (const [index, token] of tokens.entries()) {
-    if (token.type === 'heading_open' || token.type === 'heading_close') token.tag = `h${Number(token.tag[1]) - raised}`
+    if (token.type === 'heading_open' || token.type === 'heading_close')
+      token.tag = `h${Number(token.tag[1]) - raiseBy}`
     if (token.type === 'heading_open') {
       const heading = textOf(tokens[index + 1])
       const id = uniqueId(anchorOf(heading), labels)
@@ -64,20 +65,20 @@ export function render(text: string, { link, raised = 0 }: Options): Rendered {
   return { html: labelTables(markdown.renderer.render(tokens, markdown.options, {})), parts }
 }
 
-/** As GitHub numbers headings that occur again. */
+/** Numbers repeated headings as GitHub does. */
 function uniqueId(anchor: string, known: Map<string, number>): string {
   const count = known.get(anchor) ?? 0
   known.set(anchor, count + 1)
   return count === 0 ? anchor : `${anchor}-${count}`
 }
 
-/** Text without its marks. */
+/** Returns the text of a token without formatting. */
 function textOf(token: Token | undefined): string {
   const textIn = ({ type, content }: Token) => (type === 'softbreak' ? ' ' : content)
   return token?.children ? token.children.map(textIn).join('') : (token?.content ?? '')
 }
 
-/** Landmarks of one page have names of their own. */
+/** Numbers tables with the same label, since landmarks of a page need different names. */
 function labelTables(html: string): string {
   const counts = new Map<string, number>()
   return html.replaceAll(/(<div class="table" [^>]*aria-label=")([^"]*)/g, (_, before, label) => {

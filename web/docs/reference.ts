@@ -3,32 +3,32 @@ import { anchorOf } from '#docs/generate/markdown.ts'
 import calls from '#docs/generated/api_calls.json' with { type: 'json' }
 import { API_SLUG } from './contents.ts'
 
-/** Code of an example, with what it is: `curl`. */
+/** The code of an example. `title`: such as `curl`. */
 export type Snippet = { title: string; language: string; code: string }
 
-/** A text, and the code that stands below it. */
+/** A text with the code below it. */
 type Block = { text: string; snippets: Snippet[] }
 
 /** A page of a resource of the API. */
 export type ResourcePage = { slug: string; title: string; description: string; blocks: Block[] }
 
 export type Reference = {
-  /** The part for all resources, with a list of them. */
+  /** The introduction, with a list of the resources. */
   overview: string
   pages: ResourcePage[]
-  /** By headings of docs/api.md: the page that has it. */
+  /** Maps the anchors of docs/api.md to the slugs of their pages. */
   anchors: Map<string, string>
 }
 
 type Call = { id: string; curl: string; client: string; command: string }
 
-/** By headings of operations. No API key may call one that is not there. */
+/** Example calls, by the headings of operations. Operations that no API key may call have none. */
 const CALLS: Record<string, Call | undefined> = calls
 
-/** The parts of docs/api.md that are no resource. */
+/** Sections of docs/api.md that are not resources. */
 const COMMON = ['Lists', 'Errors']
 
-/** Divides docs/api.md into a page per resource, and adds the calls of each operation. */
+/** Splits docs/api.md into a page per resource, and adds example calls to each operation. */
 export function readReference(text: string, base_url: string): Reference {
   const [head = '', ...sections] = text.split(/^(?=## )/m)
   const isCommon = (section: string) => COMMON.includes(headingOf(section))
@@ -58,7 +58,7 @@ function pageOf(section: string, base_url: string): ResourcePage {
   }
 }
 
-/** An operation. After the last one of a resource come records, which are no part of it. */
+/** Splits off the records that follow the last operation of a resource. */
 function blocksOf(text: string, base_url: string): Block[] {
   const records = text.indexOf('\n#### ')
   const own = records === -1 ? text : text.slice(0, records).trim()
@@ -73,19 +73,19 @@ function snippetsOf(call: Call | undefined, base_url: string): Snippet[] {
     { title: 'curl', language: 'sh', code: call.curl.replace('http://localhost:3000', base_url) },
     { title: 'Client library', language: 'ts', code: call.client },
     { title: 'Command line', language: 'sh', code: call.command },
-    ...answersOf(examplesOf(call.id).answers),
+    ...responseSnippets(examplesOf(call.id).answers),
   ].map(snippet => ({ ...snippet, code: `${snippet.code}\n` }))
 }
 
-/** The first successful response that an example shows. */
-function answersOf(answers: Record<string, Examples> = {}): Snippet[] {
-  const found = Object.entries(answers).find(([status]) => status.startsWith('2'))
+/** Returns the first example of a successful response. */
+function responseSnippets(responses: Record<string, Examples> = {}): Snippet[] {
+  const found = Object.entries(responses).find(([status]) => status.startsWith('2'))
   const [example] = Object.values(found?.[1] ?? {})
   if (!found || !example) return []
   return [{ title: `Response ${found[0]}`, language: 'json', code: JSON.stringify(example.value, null, 2) }]
 }
 
-/** The whole page as Markdown. */
+/** Returns the page as Markdown. */
 export function resourceMarkdown({ title, description, blocks }: ResourcePage): string {
   const texts = blocks.map(({ text, snippets }) => [text, ...snippets.map(snippetMarkdown)].join('\n\n'))
   return `${[`# ${title}`, description, ...texts].join('\n\n')}\n`

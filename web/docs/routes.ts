@@ -5,41 +5,41 @@ import Router from '@koa/router'
 import type { Context, Services, State } from '#api/context.ts'
 import type { Html } from '#web/html.ts'
 import { articleHtml, layout } from './layout.ts'
-import { type Library, openLibrary } from './library.ts'
+import { type Library, loadLibrary } from './library.ts'
 import { SearchIndex } from './search.ts'
-import { indexHtml, llmsText, missingHtml, searchHtml } from './views.ts'
+import { indexHtml, llmsText, notFoundHtml, searchHtml } from './views.ts'
 
 const STYLE = readFileSync(join(import.meta.dirname, '../styles/docs.css'), 'utf8')
 const STYLE_URL = `/docs/style.css?v=${createHash('sha256').update(STYLE).digest('hex').slice(0, 12)}`
 const YEAR_S = 31_536_000
 const HOUR_S = 3_600
-const LONGEST_QUESTION = 200
+const MAX_QUERY_LENGTH = 200
 
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-type Opened = { library: Library; index: SearchIndex }
+type Docs = { library: Library; index: SearchIndex }
 
-/** Serves the docs to everybody, without a key. The pages are made when somebody first asks for one. */
+/** Serves the docs without authentication. The pages are rendered at the first request. */
 export function docsRouter(base_url: string): Router<State, Services> {
-  let opening: Promise<Opened> | null = null
-  const open = () => {
-    opening ??= openLibrary(base_url).then(library => ({ library, index: new SearchIndex(library) }))
-    return opening
+  let loading: Promise<Docs> | null = null
+  const load = () => {
+    loading ??= loadLibrary(base_url).then(library => ({ library, index: new SearchIndex(library) }))
+    return loading
   }
   const router = new Router<State, Services>()
   router.get('/docs/style.css', ctx => send(ctx, 'text/css', STYLE, `public, max-age=${YEAR_S}, immutable`))
-  router.get('/llms.txt', async ctx => send(ctx, 'text/plain', llmsText((await open()).library, base_url)))
+  router.get('/llms.txt', async ctx => send(ctx, 'text/plain', llmsText((await load()).library, base_url)))
   router.get('/docs', async ctx => {
-    const { library } = await open()
+    const { library } = await load()
     show(ctx, { title: 'Contents', library, current: null, body: indexHtml(library) })
   })
   router.get('/docs/search', async ctx => {
-    const { library, index } = await open()
-    const question = [ctx.query.q].flat()[0]?.slice(0, LONGEST_QUESTION) ?? ''
-    show(ctx, { title: 'Search', library, current: null, question, body: searchHtml(question, index.find(question)) })
+    const { library, index } = await load()
+    const query = [ctx.query.q].flat()[0]?.slice(0, MAX_QUERY_LENGTH) ?? ''
+    show(ctx, { title: 'Search', library, current: null, query, body: searchHtml(query, index.find(query)) })
   })
-  router.get('/docs/*path', async ctx => showPage(ctx, (await open()).library))
+  router.get('/docs/*path', async ctx => showPage(ctx, (await load()).library))
   return router
 }
 
@@ -47,7 +47,7 @@ function showPage(ctx: Context, library: Library): void {
   const path = ctx.path.slice('/docs/'.length).replace(/\/$/, '')
   const page = library.pages.get(path.replace(/\.md$/, ''))
   if (!page) {
-    show(ctx, { title: 'Page not found', library, current: null, body: missingHtml() }, 404)
+    show(ctx, { title: 'Page not found', library, current: null, body: notFoundHtml() }, 404)
   } else if (path.endsWith('.md')) {
     send(ctx, 'text/markdown', page.markdown)
   } else {
@@ -55,11 +55,11 @@ function showPage(ctx: Context, library: Library): void {
   }
 }
 
-type Shown = { title: string; library: Library; current: string | null; question?: string; body: Html }
+type Content = { title: string; library: Library; current: string | null; query?: string; body: Html }
 
-function show(ctx: Context, shown: Shown, status = 200): void {
+function show(ctx: Context, content: Content, status = 200): void {
   ctx.set({ 'content-security-policy': POLICY, 'referrer-policy': 'same-origin' })
-  send(ctx, 'text/html', String(layout({ ...shown, style_url: STYLE_URL })))
+  send(ctx, 'text/html', String(layout({ ...content, style_url: STYLE_URL })))
   if (status !== 200) ctx.status = status
 }
 

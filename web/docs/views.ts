@@ -3,10 +3,10 @@ import { html } from '#web/html.ts'
 import type { Library } from './library.ts'
 import type { Hit } from './search.ts'
 
-/** The first page: what there is. */
+/** The start page, which lists all pages. */
 export function indexHtml({ groups }: Library): Html {
   return html`<h1>Mailbrook docs</h1>
-<p>Mailbrook sends and receives email for you, on your own server. The address of the API ends in <code>/api</code>.</p>
+<p>Mailbrook sends and receives email on your own server. The base URL of the API ends in <code>/api</code>.</p>
 ${groups.map(
   ({ name, pages }) => html`<h2>${name}</h2>
 <ul>
@@ -15,9 +15,10 @@ ${pages.map(({ slug, title, description }) => html`<li><a href="/docs/${slug}">$
 )}`
 }
 
-export function searchHtml(question: string, hits: Hit[]): Html {
+export function searchHtml(query: string, hits: Hit[]): Html {
+  const found = hits.length === 0 ? 'No results' : hits.length === 1 ? '1 result' : `${hits.length} results`
   return html`<h1>Search</h1>
-<p role="status">${hits.length === 0 ? `Nothing was found for “${question}”.` : `${hits.length} places for “${question}”.`}</p>
+<p role="status">${found} for “${query}”.</p>
 <ol class="hits">
 ${hits.map(
   ({
@@ -32,12 +33,12 @@ ${hits.map(
 )}</ol>`
 }
 
-export function missingHtml(): Html {
+export function notFoundHtml(): Html {
   return html`<h1>Page not found</h1>
-<p>There is no such page. Search for what you need, or go to the <a href="/docs">first page</a>.</p>`
+<p>This page does not exist. Search the docs, or go to the <a href="/docs">start page</a>.</p>`
 }
 
-/** The index for programs that read (llmstxt.org). */
+/** The index of all pages for language models (llmstxt.org). */
 export function llmsText({ groups }: Library, base_url: string): string {
   const lists = groups.map(({ name, pages }) =>
     [

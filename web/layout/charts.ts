@@ -2,39 +2,39 @@ import { type Html, html } from '#web/html.ts'
 import { table } from './list.ts'
 import { count } from './parts.ts'
 
-/** `tone`: a class of the style sheet, which tells good from bad; the names do it, too. `link`: of its row in the table. */
+/** `tone`: a class of the style sheet that colors the bar. `link`: target of its row in the table. */
 export type Bar = { name: string; value: number; tone?: string; link?: string }
 
 type Bars = {
   caption: string
   rows: readonly Bar[]
-  /** The value of a full bar; default: the greatest. */
-  whole?: number
+  /** The value of a full bar. Default: the greatest value. */
+  total?: number
   unit?: string
 }
 
 const ROW = 44
 
-/** Bars beside each other's names, drawn by the server, and the same as a table. */
-export function bars({ caption, rows, whole = 0, unit = '' }: Bars): Html {
-  const most = Math.max(whole, ...rows.map(({ value }) => value), 1)
-  const shown = rows.map(
+/** A bar chart with one bar per name, drawn as SVG, and its data as a table. */
+export function bars({ caption, rows, total = 0, unit = '' }: Bars): Html {
+  const highest = Math.max(total, ...rows.map(({ value }) => value), 1)
+  const shapes = rows.map(
     (
       { name, value, tone = 'plain' },
       n,
-    ) => html`<text x="0" y="${n * ROW + 14}">${clip(name)}: ${count(value)}${unit}</text>
+    ) => html`<text x="0" y="${n * ROW + 14}">${shorten(name)}: ${count(value)}${unit}</text>
 <rect class="rest" x="0" y="${n * ROW + 20}" width="100%" height="12" rx="2"></rect>
-<rect class="${tone}" x="0" y="${n * ROW + 20}" width="${((value / most) * 100).toFixed(2)}%" height="12" rx="2"></rect>\n`,
+<rect class="${tone}" x="0" y="${n * ROW + 20}" width="${((value / highest) * 100).toFixed(2)}%" height="12" rx="2"></rect>\n`,
   )
   const columns = [
     { title: 'Name', cell: ({ name, link }: Bar) => (link ? html`<a href="${link}">${name}</a>` : name) },
-    { title: 'Number', cell: ({ value }: Bar) => `${count(value)}${unit}` },
-    ...(whole > 0 ? [{ title: 'Share', cell: ({ value }: Bar) => percent(value, whole) }] : []),
+    { title: 'Value', cell: ({ value }: Bar) => `${count(value)}${unit}` },
+    ...(total > 0 ? [{ title: 'Share', cell: ({ value }: Bar) => percent(value, total) }] : []),
   ]
   return html`<figure class="chart"><figcaption>${caption}</figcaption>
-<svg role="img" aria-label="${caption}; the table below has the figures" width="100%" height="${rows.length * ROW}">
-${shown}</svg>
-${figures(table({ caption, columns, rows: [...rows], empty: html`` }))}</figure>`
+<svg role="img" aria-label="${caption}; the table below has the data" width="100%" height="${rows.length * ROW}">
+${shapes}</svg>
+${dataTable(table({ caption, columns, rows: [...rows], empty: html`` }))}</figure>`
 }
 
 /** One series of a chart of columns. */
@@ -49,16 +49,16 @@ type Columns = {
 
 const HEIGHT = 160
 
-/** Columns of parts on top of each other, from left to right in the order of time, and the same as a table. */
+/** A chart of stacked columns in the order of time, drawn as SVG, and its data as a table. */
 export function columns({ caption, series, rows }: Columns): Html {
-  const most = Math.max(...rows.map(({ values }) => sum(values)), 1)
-  const wide = 100 / Math.max(rows.length, 1)
+  const highest = Math.max(...rows.map(({ values }) => sum(values)), 1)
+  const width = 100 / Math.max(rows.length, 1)
   const parts = rows.map(({ name, values }, n) =>
     values.map((value, k) => {
-      const height = (value / most) * HEIGHT
-      const y = HEIGHT - (sum(values.slice(0, k + 1)) / most) * HEIGHT
+      const height = (value / highest) * HEIGHT
+      const y = HEIGHT - (sum(values.slice(0, k + 1)) / highest) * HEIGHT
       if (value === 0) return ''
-      return html`<rect class="${series[k]?.tone ?? ''}" x="${(n * wide).toFixed(2)}%" y="${y.toFixed(1)}" width="${(wide * 0.8).toFixed(2)}%" height="${height.toFixed(1)}"><title>${name}: ${count(value)} ${series[k]?.name ?? ''}</title></rect>\n`
+      return html`<rect class="${series[k]?.tone ?? ''}" x="${(n * width).toFixed(2)}%" y="${y.toFixed(1)}" width="${(width * 0.8).toFixed(2)}%" height="${height.toFixed(1)}"><title>${name}: ${count(value)} ${series[k]?.name ?? ''}</title></rect>\n`
     }),
   )
   const titles = [
@@ -69,27 +69,27 @@ export function columns({ caption, series, rows }: Columns): Html {
     })),
   ]
   return html`<figure class="chart"><figcaption>${caption}</figcaption>
-<svg role="img" aria-label="${caption}; the table below has the figures" width="100%" height="${HEIGHT}">
+<svg role="img" aria-label="${caption}; the table below has the data" width="100%" height="${HEIGHT}">
 ${parts}</svg>
-<p class="axis"><span>${rows[0]?.name ?? ''}</span> <span>at most ${count(most)}</span> <span>${rows.at(-1)?.name ?? ''}</span></p>
+<p class="axis"><span>${rows[0]?.name ?? ''}</span> <span>highest: ${count(highest)}</span> <span>${rows.at(-1)?.name ?? ''}</span></p>
 <ul class="legend">${series.map(({ name, tone }) => html`<li><svg width="12" height="12" aria-hidden="true"><rect class="${tone}" width="12" height="12"></rect></svg> ${name}</li>`)}</ul>
-${figures(table({ caption, columns: titles, rows, empty: html`` }))}</figure>`
+${dataTable(table({ caption, columns: titles, rows, empty: html`` }))}</figure>`
 }
 
-function figures(shown: Html): Html {
-  return html`<details><summary>Figures</summary>${shown}</details>`
+function dataTable(data: Html): Html {
+  return html`<details><summary>View as table</summary>${data}</details>`
 }
 
-/** A share in percent with one decimal; of nothing it is none. */
+/** Formats a share as a percentage with one decimal. */
 export function percent(part: number, whole: number): string {
-  return whole > 0 ? `${((part / whole) * 100).toFixed(1)} %` : 'none'
+  return whole > 0 ? `${((part / whole) * 100).toFixed(1)}%` : 'n/a'
 }
 
 function sum(values: number[]): number {
   return values.reduce((all, value) => all + value, 0)
 }
 
-/** The whole name is in the table. */
-function clip(name: string): string {
+/** Shortens a name for the chart. The table has the whole name. */
+function shorten(name: string): string {
   return name.length > 60 ? `${name.slice(0, 60).toWellFormed()}…` : name
 }

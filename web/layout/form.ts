@@ -1,41 +1,41 @@
 import { type Html, html, raw } from '#web/html.ts'
 import type { Problem, Visit } from '#web/request/visit.ts'
-import { type Field, fieldHtml, given } from './field.ts'
+import { attribute, type Field, fieldHtml } from './field.ts'
 import { linkedField } from './named_field.ts'
 
 type FormParts = {
   action: string
   fields: readonly Field[]
   submit: string
-  /** Shows the response without replacing the history: for forms whose response holds a secret. */
+  /** Submits without Turbo, which cannot show a response that is not a redirect: for responses with a secret. */
   isSecret?: boolean
-  /** The button warns in red. */
+  /** Makes the button red. */
   isDangerous?: boolean
-  /** Distinguishes fields of the same name in several forms of a page. */
+  /** Prefix of the ids of the fields, for pages with several forms. */
   prefix?: string
   extra?: Html
-  /** The key that leads to it. Default: `n`, if it makes a record of a list. */
+  /** The keyboard shortcut that focuses it. Default: `n` for forms that create a record. */
   key?: string
 }
 
-/** A form that changes something. View-only members get nothing in its place. */
+/** A form that changes something. It is hidden from view-only members. */
 export function form(visit: Visit, parts: FormParts): Html {
   return visit.mayChange ? openForm(parts, visit.problem) : html``
 }
 
-/** A form for everybody. */
+/** A form for everybody, including view-only members. */
 export function openForm(parts: FormParts, problem: Problem | null): Html {
   const { action, fields, submit, isSecret, isDangerous, prefix = '', extra } = parts
   const key = parts.key ?? (/^\/[\w-]+$/.test(action) ? 'n' : '')
   const hasFile = fields.some(({ type }) => type === 'file')
-  return html`<form method="post" action="${action}" class="fields"${given('data-key', key)}${given('enctype', hasFile ? 'multipart/form-data' : '')}${raw(isSecret ? ' data-turbo="false"' : '')}>
+  return html`<form method="post" action="${action}" class="fields"${attribute('data-key', key)}${attribute('enctype', hasFile ? 'multipart/form-data' : '')}${raw(isSecret ? ' data-turbo="false"' : '')}>
 ${fields.map(field => fieldHtml(field, prefix, problem))}
 ${extra ?? ''}
 <p><button${raw(isDangerous ? ' class="danger"' : '')}>${submit}</button></p>
 </form>`
 }
 
-/** A button that does something by itself. */
+/** A form that is only a button. */
 export function button(
   visit: Visit,
   action: string,
@@ -48,28 +48,28 @@ export function button(
 ${Object.entries(values).map(([name, value]) => hidden(name, value))}<button${raw(isDangerous ? ' class="danger"' : '')}>${name}</button></form>`
 }
 
-/** Asks before it deletes: the button is behind another one, which works without a script. */
+/** A button that first shows a warning with a second button. Works without scripts. */
 export function confirmButton(visit: Visit, action: string, name: string, warning: string): Html {
   if (!visit.mayChange) return html``
   return html`<details class="confirm"><summary>${name}</summary><p>${warning}</p>
 ${button(visit, action, name, { isDangerous: true })}</details>`
 }
 
-/** Filters of a list, in the address of the page. Empty ones are left out by the reader of the query. `kept`: hidden fields. */
-export function filters(visit: Visit, action: string, fields: readonly Field[], kept = html``): Html {
+/** A form that filters a list by query parameters. `hiddenFields`: hidden fields. */
+export function filters(visit: Visit, action: string, fields: readonly Field[], hiddenFields = html``): Html {
   const shown = fields.map(field =>
     fieldHtml({ ...field, value: visit.query[field.name] ?? field.value }, 'filter-', null),
   )
-  return html`<form class="filters" action="${action}">${kept}${shown}<p><button>Filter</button></p></form>`
+  return html`<form class="filters" action="${action}">${hiddenFields}${shown}<p><button>Filter</button></p></form>`
 }
 
 export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
 
-/** Why a form was refused, with a link to the field that the error names. */
+/** The error of a rejected form, with a link to the field that it names. */
 export function problemHtml({ error }: Problem): Html {
   const field = linkedField(error.message)
-  return html`<div role="alert" class="problem" tabindex="-1" id="problem"><h2>This was not done</h2>
+  return html`<div role="alert" class="problem" tabindex="-1" id="problem"><h2>There is a problem</h2>
 <p>${field ? html`<a href="#${field}">${error.message}</a>` : error.message}</p></div>`
 }

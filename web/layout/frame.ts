@@ -3,31 +3,31 @@ import type { Session } from '#sql/members/sessions.ts'
 import { assetUrl } from '#web/assets.ts'
 import { documentHtml } from '#web/document.ts'
 import { type Html, html, raw } from '#web/html.ts'
-import type { Problem, Shown } from '#web/request/visit.ts'
+import type { PageContent, Problem } from '#web/request/visit.ts'
 import { hidden, problemHtml } from './form.ts'
-import { keysButton, keysDialog } from './keys.ts'
 import { groupOf, NAVIGATION } from './navigation.ts'
+import { shortcutsButton, shortcutsDialog } from './shortcuts.ts'
 
-type Framed = {
-  shown: Shown
+type FrameParts = {
+  shown: PageContent
   path: string
   session: Session
   accounts: OwnAccount[]
   notice: string | null
   problem: Problem | null
-  /** Nothing leaves the machine. */
+  /** True if emails are captured instead of sent. */
   isCaptured: boolean
 }
 
-/** A page of the dashboard, with navigation around it. */
-export function frame({ shown, path, session, accounts, notice, problem, isCaptured }: Framed): Html {
+/** Renders a page of the dashboard with its header and navigation. */
+export function frame({ shown, path, session, accounts, notice, problem, isCaptured }: FrameParts): Html {
   const { title, body, actions, isLive } = shown
   return documentOf(
     title,
     html`<a class="skip" href="#main">Skip to content</a>
 <header class="top">
 <a class="brand" href="/">Mailbrook</a>
-${isCaptured ? html`<a class="badge captured" href="/captured">Captured: nothing leaves this machine</a>` : ''}
+${isCaptured ? html`<a class="badge captured" href="/captured">Capture mode: emails are not sent</a>` : ''}
 <form class="search" role="search" action="/emails">
 <label class="hidden" for="top-search">Search emails</label>
 <input id="top-search" name="q" type="search" placeholder="Search emails" maxlength="200" data-key="/">
@@ -46,18 +46,18 @@ ${problem ? problemHtml(problem) : ''}
 ${body}
 </main>
 </div>
-${keysDialog}`,
+${shortcutsDialog}`,
     isLive ? LIVE : html``,
   )
 }
 
-/** Shown anew every few seconds: by the script, which keeps what is focused and the place on the page, or without it. */
+/** Reloads the page every few seconds. The script does so without losing the focus and the scroll position. */
 const LIVE = html`<meta name="turbo-refresh-method" content="morph">
 <meta name="turbo-refresh-scroll" content="preserve">
 <meta name="live" content="yes">
 <noscript><meta http-equiv="refresh" content="3"></noscript>`
 
-/** A page without navigation, for people who are not signed in. */
+/** Renders a page without navigation, for people who are not signed in. */
 export function plainPage(title: string, body: Html): Html {
   return documentOf(title, html`<main id="main" class="plain"><h1>${title}</h1>${body}</main>`)
 }
@@ -77,7 +77,7 @@ ${head}`,
 function navigation(path: string, isCaptured: boolean): Html {
   const current = groupOf(path)
   return html`<ul>
-${NAVIGATION.filter(({ isOfCapture }) => isCaptured || !isOfCapture).map(
+${NAVIGATION.filter(({ isCaptureOnly }) => isCaptured || !isCaptureOnly).map(
   ({ path: entry, name }) =>
     html`<li><a href="${entry}"${raw(entry === current ? ' aria-current="page"' : '')}>${name}</a></li>`,
 )}
@@ -96,7 +96,7 @@ ${others.map(
 <p><a href="/profile">Your profile</a></p>
 ${is_operator ? html`<p><a href="/operator">Operator</a></p>` : ''}
 <p><a href="/docs">Docs</a></p>
-${keysButton}
+${shortcutsButton}
 <form method="post" action="/logout" data-turbo="false"><button class="link">Sign out</button></form>
 </details>`
 }

@@ -10,13 +10,13 @@ type TableParts<Row> = {
   caption: string
   columns: Column<Row>[]
   rows: Row[]
-  /** The page of a row, to which its first cell leads. */
+  /** Returns the path of the page of a row. The first cell links to it. */
   link?: (row: Row) => string
-  /** In place of an empty table. */
+  /** Shown in place of an empty table. */
   empty: Html
 }
 
-/** A table whose rows lead to their pages. */
+/** A table whose rows link to their pages. */
 export function table<Row>({ caption, columns, rows, link, empty }: TableParts<Row>): Html {
   if (rows.length === 0) return empty
   const cells = (row: Row) =>
@@ -25,7 +25,7 @@ export function table<Row>({ caption, columns, rows, link, empty }: TableParts<R
         ? html`<th scope="row">${link ? html`<a href="${link(row)}">${cell(row)}</a>` : cell(row)}</th>`
         : html`<td>${cell(row)}</td>`,
     )
-  // It can be scrolled by keys where it is wider than the screen.
+  // `tabindex` lets the keyboard scroll a table that is wider than the screen.
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
 <caption>${caption}</caption>
 <thead><tr>${columns.map(({ title }) => html`<th scope="col">${title}</th>`)}</tr></thead>
@@ -34,7 +34,7 @@ ${rows.map(row => html`<tr>${cells(row)}</tr>\n`)}</tbody>
 </table></div>`
 }
 
-/** An empty list: one sentence, and the command that fills it. */
+/** An empty list: a sentence, and a command that adds the first record. */
 export function empty(sentence: string, command?: string): Html {
   return html`<div class="empty"><p>${sentence}</p>${command ? html`<pre tabindex="0"><code>${command}</code></pre>` : ''}</div>`
 }
@@ -47,7 +47,7 @@ export function curl(visit: Visit, method: string, path: string, body?: object):
   return `${head} \\\n  -H 'Content-Type: application/json' -d '${json}'`
 }
 
-/** Links to the pages before and after this one, by cursors. `path`: of the page, where a form of it leads elsewhere. */
+/** Links to the newer and the older rows. `path`: of the list, if the current path is that of one of its forms. */
 export function pager<Row extends { id: string }>(
   visit: Visit,
   { has_more, data }: List<Row>,
@@ -68,8 +68,8 @@ ${hasOlder ? html`<a rel="next" href="${link('after', last.id)}">Older</a>` : ''
 </nav>`
 }
 
-/** The part of the query that an operation of a list is asked with: cursors, and filters that are not empty. */
+/** Returns the query for a list operation: the cursors, and the named filters that are not empty. */
 export function listQuery(visit: Visit, ...names: string[]): Record<string, string> {
-  const given = ['after', 'before', ...names].flatMap(name => (visit.query[name] ? [[name, visit.query[name]]] : []))
-  return { limit: '50', ...Object.fromEntries(given) }
+  const filters = ['after', 'before', ...names].flatMap(name => (visit.query[name] ? [[name, visit.query[name]]] : []))
+  return { limit: '50', ...Object.fromEntries(filters) }
 }

@@ -11,26 +11,26 @@ type ListPage<Row> = {
   title: string
   /** Id of the operation that lists the rows. */
   operation: string
-  /** By the visit where they depend on what the member may do. */
+  /** A function if the columns depend on the role of the member. */
   columns: Column<Row>[] | ((visit: Visit) => Column<Row>[])
   filters?: readonly Field[]
-  /** Sentence in place of an empty list, and the command that fills it. */
+  /** The sentence for an empty list, and a command that adds the first record. */
   empty: (visit: Visit) => Empty | Promise<Empty>
   /** Forms below the list. */
   below?: (visit: Visit) => Html | Promise<Html>
   actions?: Html
-  /** Rows without pages of their own have no link. */
+  /** False if the rows have no pages of their own. Default: true. */
   hasPages?: boolean
 }
 
-/** A page of a list of the API: its filters, a table whose rows lead to their pages, and links to older and newer rows. */
+/** Declares a page for a list of the API: filters, a table, and links to older and newer rows. */
 export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page {
   const { path, title, operation, columns, filters: fields = [], hasPages = true } = parts
   return page(path, async visit => {
-    const list = await visit.ask<List<Row>>(operation, { query: listQuery(visit, ...fields.map(({ name }) => name)) })
-    const shown = typeof columns === 'function' ? columns(visit) : columns
-    const nothing = list.data.length === 0 ? empty(...(await parts.empty(visit))) : html``
-    const rows = { caption: `${title}, newest first`, columns: shown, rows: list.data, empty: nothing }
+    const list = await visit.call<List<Row>>(operation, { query: listQuery(visit, ...fields.map(({ name }) => name)) })
+    const visibleColumns = typeof columns === 'function' ? columns(visit) : columns
+    const emptyHtml = list.data.length === 0 ? empty(...(await parts.empty(visit))) : html``
+    const rows = { caption: `${title}, newest first`, columns: visibleColumns, rows: list.data, empty: emptyHtml }
     return {
       title,
       ...(parts.actions ? { actions: parts.actions } : {}),

@@ -1,9 +1,9 @@
-/** Name of the field of a member of the n-th condition of a rule. A rule that is one condition names its members alone. */
+/** Name of the field for a member of the n-th condition of a rule, such as `operator` or `rules_1_operator`. */
 export function conditionField(n: number, member: string): string {
   return n === 0 ? member : `rules_${n}_${member}`
 }
 
-/** Name of the field that an error is about, in the form of its page: of a step, that of the part of its configuration. */
+/** Returns the name of the form field that an error message names. For a step, it is a part of the configuration. */
 export function namedField(message: string): string | undefined {
   const [, inStep] = /^Step `[^`]+`: `config\.([^`]+)`/.exec(message) ?? []
   if (inStep === undefined) return /`(\w+)/.exec(message)?.[1]
@@ -12,7 +12,7 @@ export function namedField(message: string): string | undefined {
   return /^(?:(?:filter_rule|until)\.)?(\w+)/.exec(inStep)?.[1]
 }
 
-/** The same, if the error begins with it: then a link can stand for the sentence. */
+/** Returns the same, but only if the message begins with the field, so that the whole message can be a link. */
 export function linkedField(message: string): string | undefined {
   return /^(?:Missing |Step `[^`]+`: )?`/.test(message) ? namedField(message) : undefined
 }

@@ -1,17 +1,17 @@
-/** An entry of the main navigation. A page belongs to the entry that its path begins with. */
+/** An entry of the main navigation. It is marked as current on all pages whose path begins with its path. */
 type Entry = {
   path: string
   name: string
-  /** Shown only where nothing leaves the machine. */
-  isOfCapture?: true
-  /** How paths of more pages begin that belong to it. */
+  /** Shown only if emails are captured instead of sent. */
+  isCaptureOnly?: true
+  /** More paths with which its pages begin. */
   others?: readonly string[]
 }
 
 export const NAVIGATION: readonly Entry[] = [
   { path: '/', name: 'Overview' },
   { path: '/emails', name: 'Emails' },
-  { path: '/captured', name: 'Captured', isOfCapture: true },
+  { path: '/captured', name: 'Captured', isCaptureOnly: true },
   { path: '/received', name: 'Received' },
   { path: '/campaigns', name: 'Campaigns' },
   { path: '/automations', name: 'Automations' },
@@ -31,7 +31,7 @@ export const NAVIGATION: readonly Entry[] = [
   { path: '/settings', name: 'Settings' },
 ]
 
-/** The path of the entry that a page belongs to. */
+/** Returns the path of the entry that a page belongs to. */
 export function groupOf(path: string): string {
   const first = `/${path.split('/')[1] ?? ''}`
   return NAVIGATION.find(({ others }) => others?.includes(first))?.path ?? first

@@ -1,6 +1,6 @@
 import { type Html, html } from '#web/html.ts'
 
-/** Marks that tell states apart without their colour. */
+/** Marks that distinguish states without relying on color. */
 const MARKS: Record<string, [mark: string, tone: string]> = {
   good: ['✓', 'good'],
   bad: ['✕', 'bad'],
@@ -29,20 +29,20 @@ function tones(tone: string, words: string): Record<string, string> {
   return Object.fromEntries(words.split(' ').map(word => [word, tone]))
 }
 
-/** A state as a word with a mark, or as other words. */
+/** A state with its mark. `words` replace the name of the state. */
 export function badge(state: string | null | undefined, words?: string): Html {
   if (!state) return html`<span class="badge plain">none</span>`
   const [mark, tone] = MARKS[TONES[state.toLowerCase()] ?? 'plain'] as [string, string]
   return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${words ?? state.replaceAll('_', ' ')}</span>`
 }
 
-/** A time in UTC; the script adds that of the reader. `missing` stands for null. */
+/** A time in UTC. The script adds the local time. `missing` is shown for null. */
 export function time(iso: string | null | undefined, missing = 'never'): Html {
   if (!iso) return html`<span class="missing">${missing}</span>`
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`
 }
 
-/** Names with their values. Entries whose value is null are left out. */
+/** A list of names with their values. Empty values are left out. */
 export function facts(
   entries: readonly (readonly [name: string, value: Html | string | number | null | undefined])[],
 ): Html {
@@ -50,12 +50,12 @@ export function facts(
   return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-/** A part of a page under a heading of its own. */
+/** A part of a page with its own heading. */
 export function section(heading: string, body: Html): Html {
   return html`<section><h2>${heading}</h2>${body}</section>`
 }
 
-/** A text to be copied by hand or, with a script, by a button. */
+/** A text with a button that copies it. The button needs the script. */
 export function copyable(text: string, label: string): Html {
   return html`<span class="copyable"><code>${text}</code> <button type="button" class="link" data-copy="${text}" hidden>Copy<span class="hidden"> ${label}</span></button></span>`
 }
@@ -69,7 +69,7 @@ export function count(number: number): string {
   return number.toLocaleString('en')
 }
 
-/** Text as it is, with its line breaks. */
+/** Text with its line breaks, in a block that the keyboard can scroll. */
 export function preformatted(text: string, label: string): Html {
   return html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`
 }

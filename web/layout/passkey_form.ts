@@ -4,19 +4,19 @@ import { type Field, fieldHtml } from './field.ts'
 
 type PasskeyFormParts = {
   action: string
-  /** Path of what the browser is asked for, as JSON. */
+  /** Path of the options for the browser, as JSON. */
   options: string
-  /** `create` makes a passkey, `get` uses an existing one. */
-  ask: 'create' | 'get'
+  /** Method of `navigator.credentials`: `create` adds a passkey, `get` signs in with one. */
+  method: 'create' | 'get'
   fields?: readonly Field[]
   submit: string
   extra?: Html
 }
 
-/** A form that the browser completes by a passkey. It needs the script of the pages, which shows it. */
+/** A form that the browser completes with a passkey. It is hidden unless the script runs and the browser supports passkeys. */
 export function passkeyForm(parts: PasskeyFormParts, problem: Problem | null): Html {
-  const { action, options, ask, fields = [], submit, extra } = parts
-  return html`<form method="post" action="${action}" class="fields" data-passkey="${ask}" data-options="${options}" hidden>
+  const { action, options, method, fields = [], submit, extra } = parts
+  return html`<form method="post" action="${action}" class="fields" data-passkey="${method}" data-options="${options}" hidden>
 ${fields.map(field => fieldHtml(field, 'passkey-', problem))}<input type="hidden" name="credential">${extra ?? ''}
 <p><button>${submit}</button></p><p role="status"></p></form>`
 }

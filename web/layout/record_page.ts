@@ -1,21 +1,21 @@
 import { html } from '#web/html.ts'
-import { orNull } from '#web/request/ask.ts'
-import { type Page, page, type Shown, type Visit } from '#web/request/visit.ts'
+import { nullIfNotFound } from '#web/request/call_api.ts'
+import { type Page, type PageContent, page, type Visit } from '#web/request/visit.ts'
 
-/** A page of one record of the API, which the parameters of the path name; 404 if there is none. */
+/** Declares a page for the record that the parameters of the path name. Responds with 404 if it does not exist. */
 export function recordPage<Row>(
   path: string,
   operation: string,
-  show: (row: Row, visit: Visit) => Shown | Promise<Shown>,
+  show: (row: Row, visit: Visit) => PageContent | Promise<PageContent>,
 ): Page {
   return page(path, async visit => {
-    const row = await orNull(visit.ask<Row>(operation, { params: visit.params }))
+    const row = await nullIfNotFound(visit.call<Row>(operation, { params: visit.params }))
     if (row) return show(row, visit)
-    return { title: 'Not found', status: 404, body: html`<p>There is no such record, or it was deleted.</p>` }
+    return { title: 'Not found', status: 404, body: html`<p>This record does not exist or was deleted.</p>` }
   })
 }
 
-/** The parameter of the path, as operations take it. */
+/** Returns the id in the path, as the parameters of an operation. */
 export function idOf(visit: Visit): { id: string } {
   return { id: visit.params.id as string }
 }

@@ -13,29 +13,29 @@ import { findDomains, nameOfDomain } from './domains/own_domains.ts'
 type Key = Wire<ApiKey>
 
 const PERMISSIONS = [
-  ['full_access', 'Full access: everything but keys and members'],
-  ['sending_access', 'Sending only'],
+  ['full_access', 'Full access, except to API keys and members'],
+  ['sending_access', 'Sending access'],
 ] as const
 
 const apiKeys = page('/api-keys', async visit => {
-  const list = await visit.ask<List<Key>>('listApiKeys', { query: listQuery(visit) })
+  const list = await visit.call<List<Key>>('listApiKeys', { query: listQuery(visit) })
   const domains = await findDomains(visit)
   const columns = [
     { title: 'Name', cell: ({ name }: Key) => name },
     { title: 'Key', cell: ({ prefix }: Key) => html`<code>${prefix}…</code>` },
     { title: 'Permission', cell: ({ permission }: Key) => permission.replace('_', ' ') },
-    { title: 'Domain', cell: ({ domain_id }: Key) => nameOfDomain(domains, domain_id) ?? 'all' },
+    { title: 'Domain', cell: ({ domain_id }: Key) => nameOfDomain(domains, domain_id) ?? 'all domains' },
     { title: 'Last used', cell: ({ last_used_at }: Key) => time(last_used_at) },
     { title: 'Expires', cell: ({ expires_at }: Key) => expiry(expires_at) },
   ]
   return {
     title: 'API keys',
     body: html`${table({
-      ...{ caption: 'Keys of this account', columns, rows: list.data, link: ({ id }: Key) => `/api-keys/${id}` },
-      empty: empty('There are no API keys. Create one to use the API:', curl(visit, 'GET', '/emails')),
+      ...{ caption: 'API keys, newest first', columns, rows: list.data, link: ({ id }: Key) => `/api-keys/${id}` },
+      empty: empty('No API keys yet. Create one, then use it in a request:', curl(visit, 'GET', '/emails')),
     })}
 ${pager(visit, list)}
-${section('Create a key', form(visit, { action: '/api-keys', submit: 'Create key', isSecret: true, fields: await fieldsOf(visit) }))}`,
+${section('Create an API key', form(visit, { action: '/api-keys', submit: 'Create key', isSecret: true, fields: await fieldsOf(visit) }))}`,
   }
 })
 
@@ -45,10 +45,10 @@ function expiry(expires_at: string | null) {
 }
 
 const apiKey = page('/api-keys/:id', async visit => {
-  const given = uuid(visit.params.id ?? '')
-  const key = given && wire(await findApiKey(visit.ctx.pool, visit.session.account_id, given))
-  if (!key) return { title: 'Not found', status: 404, body: html`<p>There is no such key, or it was revoked.</p>` }
-  const { id, name, prefix, created_at, last_used_at } = key
+  const id = uuid(visit.params.id ?? '')
+  const key = id && wire(await findApiKey(visit.ctx.pool, visit.session.account_id, id))
+  if (!key) return { title: 'Not found', status: 404, body: html`<p>This API key does not exist or was revoked.</p>` }
+  const { name, prefix, created_at, last_used_at } = key
   return {
     title: name,
     body: html`${facts([
@@ -57,8 +57,8 @@ const apiKey = page('/api-keys/:id', async visit => {
       ['Last used', time(last_used_at)],
       ['Expires', expiry(key.expires_at)],
     ])}
-${section('Change', form(visit, { action: `/api-keys/${id}`, submit: 'Save', fields: await fieldsOf(visit, key) }))}
-${confirmButton(visit, `/api-keys/${id}/revoke`, 'Revoke', 'Programs that use this key are refused within 5 seconds. This cannot be undone.')}`,
+${section('Edit', form(visit, { action: `/api-keys/${id}`, submit: 'Save', fields: await fieldsOf(visit, key) }))}
+${confirmButton(visit, `/api-keys/${id}/revoke`, 'Revoke', 'Requests with this key will be rejected within 5 seconds. This cannot be undone.')}`,
   }
 })
 
@@ -68,24 +68,27 @@ async function fieldsOf(visit: Visit, key?: Key): Promise<Field[]> {
     { name: 'name', label: 'Name', required: true, value: key?.name },
     { name: 'permission', label: 'Permission', type: 'select', options: PERMISSIONS, value: key?.permission },
     {
-      ...{ name: 'domain_id', label: 'Only from this domain', type: 'select', value: key?.domain_id },
-      ...{ options: [['', 'All domains'], ...domains], hint: 'For keys that only send.' },
+      ...{ name: 'domain_id', label: 'Domain', type: 'select', value: key?.domain_id },
+      ...{
+        options: [['', 'All domains'], ...domains],
+        hint: 'With sending access, the key can be restricted to one domain.',
+      },
     },
     {
       ...{ name: 'default_domain_id', label: 'Default domain', type: 'select', value: key?.default_domain_id },
-      ...{ options: [['', 'None'], ...domains], hint: 'For requests that must name a domain and do not.' },
+      ...{ options: [['', 'None'], ...domains], hint: 'Used for requests that need a domain but do not name one.' },
     },
     {
       ...{ name: 'expires_at', label: 'Expires on', type: 'date', value: key?.expires_at?.slice(0, 10) },
-      hint: 'At midnight UTC. Empty: never.',
+      hint: 'At midnight UTC. Leave empty for a key that never expires.',
     },
   ]
 }
 
-function keyOf(form: Form) {
+function readKey(form: Form) {
   return {
-    ...{ name: form.text('name'), permission: form.text('permission'), domain_id: form.orNull('domain_id') },
-    ...{ default_domain_id: form.orNull('default_domain_id'), expires_at: form.orNull('expires_at') },
+    ...{ name: form.text('name'), permission: form.text('permission'), domain_id: form.textOrNull('domain_id') },
+    ...{ default_domain_id: form.textOrNull('default_domain_id'), expires_at: form.textOrNull('expires_at') },
   }
 }
 
@@ -93,21 +96,21 @@ export const apiKeyRoom: Room = {
   pages: [apiKeys, apiKey],
   actions: [
     action('/api-keys', apiKeys, async (visit, form) => {
-      const { token } = await visit.ask<{ token: string }>('createApiKey', { body: keyOf(form) })
+      const { token } = await visit.call<{ token: string }>('createApiKey', { body: readKey(form) })
       const command = curl(visit, 'GET', '/emails').replace('mb_...', token)
       return {
         title: 'Your new API key',
-        body: html`<p>Copy it now: it is shown this once.</p><p>${copyable(token, 'the key')}</p>
-${preformatted(command, 'A request with this key')}<p><a href="/api-keys">API keys</a></p>`,
+        body: html`<p>Copy it now. It will not be shown again.</p><p>${copyable(token, 'the key')}</p>
+${preformatted(command, 'Example request with this key')}<p><a href="/api-keys">Back to API keys</a></p>`,
       }
     }),
     action('/api-keys/:id', apiKey, async (visit, form) => {
-      await visit.ask('updateApiKey', { params: { id: visit.params.id as string }, body: keyOf(form) })
-      return { to: '/api-keys', notice: 'The key is changed.' }
+      await visit.call('updateApiKey', { params: { id: visit.params.id as string }, body: readKey(form) })
+      return { to: '/api-keys', notice: 'API key updated.' }
     }),
     action('/api-keys/:id/revoke', apiKey, async visit => {
-      await visit.ask('deleteApiKey', { params: { id: visit.params.id as string } })
-      return { to: '/api-keys', notice: 'The key is revoked.' }
+      await visit.call('deleteApiKey', { params: { id: visit.params.id as string } })
+      return { to: '/api-keys', notice: 'API key revoked.' }
     }),
   ],
 }

@@ -8,18 +8,18 @@ import type { Wire } from '#web/request/wire.ts'
 type Entry = Wire<AuditEntry>
 
 const auditLog = page('/audit-log', async visit => {
-  const list = await visit.ask<List<Entry>>('listAuditEntries', { query: listQuery(visit) })
+  const list = await visit.call<List<Entry>>('listAuditEntries', { query: listQuery(visit) })
   const columns = [
-    { title: 'When', cell: ({ created_at }: Entry) => time(created_at) },
-    { title: 'Who', cell: ({ actor, actor_name }: Entry) => `${actor_name} (${actor.replace('_', ' ')})` },
-    { title: 'From', cell: ({ client_address }: Entry) => client_address ?? '' },
-    { title: 'What', cell: ({ action }: Entry) => html`<code>${action}</code>` },
-    { title: 'Where', cell: ({ target }: Entry) => target ?? '' },
+    { title: 'Time', cell: ({ created_at }: Entry) => time(created_at) },
+    { title: 'Actor', cell: ({ actor, actor_name }: Entry) => `${actor_name} (${actor.replace('_', ' ')})` },
+    { title: 'IP address', cell: ({ client_address }: Entry) => client_address ?? '' },
+    { title: 'Action', cell: ({ action }: Entry) => html`<code>${action}</code>` },
+    { title: 'Target', cell: ({ target }: Entry) => target ?? '' },
   ]
-  const nothing = empty('Nothing was changed yet. Changes by members, API keys and operators are listed here.')
+  const emptyHtml = empty('No changes yet. Changes made by members, API keys and operators are listed here.')
   return {
     title: 'Audit log',
-    body: html`${table({ caption: 'Changes, newest first', columns, rows: list.data, empty: nothing })}${pager(visit, list)}`,
+    body: html`${table({ caption: 'Changes, newest first', columns, rows: list.data, empty: emptyHtml })}${pager(visit, list)}`,
   }
 })
 

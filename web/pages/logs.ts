@@ -11,7 +11,7 @@ import type { Wire } from '#web/request/wire.ts'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 const CLASSES = ['2xx', '3xx', '4xx', '5xx']
 
-const answered = (status: number) => badge(status < 400 ? 'success' : 'error', String(status))
+const statusBadge = (status: number) => badge(status < 400 ? 'success' : 'error', String(status))
 
 const logs = listPage<Wire<ListedLog>>({
   ...{ path: '/logs', title: 'Logs', operation: 'listLogs' },
@@ -24,42 +24,42 @@ const logs = listPage<Wire<ListedLog>>({
       ...{ name: 'status', label: 'Status', type: 'select' },
       options: [['', 'all'], ...optionsOf(CLASSES)],
     },
-    { name: 'endpoint', label: 'Path begins with', placeholder: '/emails' },
-    { name: 'q', label: 'Path or client contains', type: 'search' },
+    { name: 'endpoint', label: 'Path starts with', placeholder: '/emails' },
+    { name: 'q', label: 'Path or user agent contains', type: 'search' },
     { name: 'created_after', label: 'After', type: 'date' },
     { name: 'created_before', label: 'Before', type: 'date' },
   ],
   columns: [
     { title: 'Request', cell: ({ method, endpoint }) => `${method} ${endpoint}` },
-    { title: 'Status', cell: ({ response_status }) => answered(response_status) },
-    { title: 'Client', cell: ({ user_agent }) => user_agent },
-    { title: 'When', cell: ({ created_at }) => time(created_at) },
+    { title: 'Status', cell: ({ response_status }) => statusBadge(response_status) },
+    { title: 'User agent', cell: ({ user_agent }) => user_agent },
+    { title: 'Time', cell: ({ created_at }) => time(created_at) },
   ],
-  empty: visit => ['No request was found. This makes one:', curl(visit, 'GET', '/emails')],
+  empty: visit => ['No requests found. Make one:', curl(visit, 'GET', '/emails')],
 })
 
 const log = recordPage<Wire<LogRecord>>('/logs/:id', 'getLog', (found, visit) => {
   const { method, endpoint, response_status, user_agent, created_at, request_body, response_body } = found
-  const sent = request_body !== null && typeof request_body === 'object' ? request_body : undefined
+  const body = request_body !== null && typeof request_body === 'object' ? request_body : undefined
   return {
     title: `${method} ${endpoint}`,
-    actions: answered(response_status),
+    actions: statusBadge(response_status),
     body: html`${facts([
-      ['When', time(created_at)],
-      ['Client', user_agent],
+      ['Time', time(created_at)],
+      ['User agent', user_agent],
     ])}
-${section('Request', bodyOf(request_body, 'Body of the request'))}
-${section('Response', bodyOf(response_body, 'Body of the response'))}
+${section('Request', bodyOf(request_body, 'Request body'))}
+${section('Response', bodyOf(response_body, 'Response body'))}
 ${section(
-  'As curl',
-  html`<p>${copyable(curl(visit, method, endpoint, sent), 'as curl')}</p>
-<p>Secrets, the query and contents of files are not in the log: fill them in.</p>`,
+  'Repeat with curl',
+  html`<p>${copyable(curl(visit, method, endpoint, body), 'the curl command')}</p>
+<p>The log does not contain secrets, query parameters and file contents. Add them before you run the command.</p>`,
 )}`,
   }
 })
 
 function bodyOf(body: unknown, label: string) {
-  if (body === null) return html`<p>None, or none in JSON.</p>`
+  if (body === null) return html`<p>No JSON body.</p>`
   return preformatted(JSON.stringify(body, null, 2), label)
 }
 

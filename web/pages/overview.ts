@@ -6,36 +6,36 @@ import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { newestCaptured } from './captured/captured.ts'
+import { needsAttention } from './overview_attention.ts'
 import { chart, tiles } from './overview_figures.ts'
-import { needs } from './overview_needs.ts'
 
-type Use = { used: number; limit: number | null }
+type Usage = { used: number; limit: number | null }
 type Mail = Wire<ListedEmail>
 
 const overview = page('/', async visit => {
-  const { emails } = await visit.ask<{ emails: { daily: Use; monthly: Use } }>('getUsage')
-  const { data } = await visit.ask<List<Mail>>('listEmails', { query: { limit: '10' } })
+  const { emails } = await visit.call<{ emails: { daily: Usage; monthly: Usage } }>('getUsage')
+  const { data } = await visit.call<List<Mail>>('listEmails', { query: { limit: '10' } })
   return {
     title: 'Overview',
-    body: html`${await needs(visit)}
+    body: html`${await needsAttention(visit)}
 ${await tiles(visit)}
 ${await chart(visit)}
 ${facts([
-  ['Quota of 24 hours', shown(emails.daily)],
-  ['Quota of 30 days', shown(emails.monthly)],
+  ['Quota for 24 hours', usageText(emails.daily)],
+  ['Quota for 30 days', usageText(emails.monthly)],
 ])}
 ${await newestCaptured(visit)}
-${section('Newest emails', await newest(visit, data))}`,
+${section('Recent emails', await recentEmails(visit, data))}`,
   }
 })
 
-function shown({ used, limit }: Use): string {
+function usageText({ used, limit }: Usage): string {
   return limit === null ? `${count(used)}, no limit` : `${count(used)} of ${count(limit)}`
 }
 
-async function newest(visit: Visit, rows: Mail[]): Promise<Html> {
+async function recentEmails(visit: Visit, rows: Mail[]): Promise<Html> {
   if (rows.length === 0) {
-    const sentence = 'Nothing was sent yet. Create an API key, then send your first email:'
+    const sentence = 'No emails yet. Create an API key, then send your first email:'
     return empty(sentence, await exampleEmail(visit))
   }
   return table({

@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000
 const DAYS = 14
 const METRICS = 'delivered,bounced,complained,failed,suppressed'
 
-/** Emails sent in the last 24 hours, by outcome. */
+/** Numbers of emails in the last 24 hours, by outcome. */
 export async function tiles(visit: Visit): Promise<Html> {
   const { totals } = await figures(visit, 1, {})
   const { delivered, bounced, failed, complained } = totals
@@ -32,7 +32,7 @@ export async function tiles(visit: Visit): Promise<Html> {
 </ul>`
 }
 
-/** The last 14 days by outcome. */
+/** A chart of the last 14 days, by outcome. */
 export async function chart(visit: Visit): Promise<Html> {
   const { data = [] } = await figures(visit, DAYS, { dimensions: 'period', granularity: 'daily' })
   return columns({
@@ -52,5 +52,5 @@ export async function chart(visit: Visit): Promise<Html> {
 function figures(visit: Visit, days: number, more: Record<string, string>): Promise<Answer> {
   const since = new Date(now().getTime() - (days === 1 ? DAY_MS : (days - 1) * DAY_MS)).toISOString()
   const start_date = days === 1 ? since : since.slice(0, 10)
-  return visit.ask<Answer>('getEmailMetrics', { query: { start_date, metrics: METRICS, ...more } })
+  return visit.call<Answer>('getEmailMetrics', { query: { start_date, metrics: METRICS, ...more } })
 }

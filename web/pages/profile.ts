@@ -14,10 +14,10 @@ import { passkeyForm } from '#web/layout/passkey_form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 
 const PASSWORDS: Field[] = [
-  { name: 'old_password', label: 'Old password', type: 'password', autocomplete: 'current-password' },
+  { name: 'old_password', label: 'Current password', type: 'password', autocomplete: 'current-password' },
   {
     ...{ name: 'password', label: 'New password', autocomplete: 'new-password', required: true },
-    ...{ type: 'password', hint: `At least ${MIN_PASSWORD_LENGTH} characters. Your other sessions end.` },
+    ...{ type: 'password', hint: `At least ${MIN_PASSWORD_LENGTH} characters. All other sessions will be signed out.` },
   },
 ]
 
@@ -26,10 +26,10 @@ const profile = page('/profile', async visit => {
   const sessions = await listSessions(ctx.pool, session.member_id)
   const columns = [
     { title: 'Signed in', cell: ({ created_at }: OpenSession) => time(created_at.toISOString()) },
-    { title: 'Last seen', cell: ({ last_seen_at }: OpenSession) => time(last_seen_at.toISOString()) },
-    { title: 'From', cell: ({ client_address }: OpenSession) => client_address ?? '' },
+    { title: 'Last active', cell: ({ last_seen_at }: OpenSession) => time(last_seen_at.toISOString()) },
+    { title: 'IP address', cell: ({ client_address }: OpenSession) => client_address ?? '' },
     { title: 'Browser', cell: ({ user_agent }: OpenSession) => user_agent },
-    { title: 'This one', cell: ({ id }: OpenSession) => (id === session.session_id ? 'yes' : endForm(id)) },
+    { title: 'Sign out', cell: ({ id }: OpenSession) => (id === session.session_id ? 'this session' : endForm(id)) },
   ]
   return {
     title: 'Your profile',
@@ -42,9 +42,9 @@ const profile = page('/profile', async visit => {
 ${section('Password', openForm({ action: '/profile/password', submit: 'Change password', fields: PASSWORDS }, problem))}
 ${await passkeys(visit)}
 ${section(
-  'Sessions',
+  'Active sessions',
   html`${table({ caption: 'Where you are signed in', rows: sessions, columns, empty: html`` })}
-${openForm({ action: '/profile/sessions/end', fields: [], submit: 'Sign out everywhere else' }, null)}`,
+${openForm({ action: '/profile/sessions/end', fields: [], submit: 'Sign out all other sessions' }, null)}`,
 )}`,
   }
 })
@@ -58,10 +58,10 @@ async function passkeys({ ctx, session, problem }: Visit) {
     { title: 'Remove', cell: ({ id }: Passkey) => removeForm(id) },
   ]
   const rows = await listPasskeys(ctx.pool, session.member_id)
-  const empty = html`<p>You have no passkeys. With one you sign in by your device, without a password.</p>`
-  const fields = [{ name: 'name', label: 'Name of the passkey', value: 'Passkey', required: true }]
+  const empty = html`<p>You have no passkeys. A passkey lets you sign in with your device instead of a password.</p>`
+  const fields = [{ name: 'name', label: 'Passkey name', value: 'Passkey', required: true }]
   const paths = { action: '/profile/passkeys', options: '/profile/passkeys/options' }
-  const add = passkeyForm({ ...paths, ask: 'create', fields, submit: 'Add a passkey' }, problem)
+  const add = passkeyForm({ ...paths, method: 'create', fields, submit: 'Add a passkey' }, problem)
   return section('Passkeys', html`${table({ caption: 'Your passkeys', rows, columns, empty })}${add}`)
 }
 
@@ -73,7 +73,7 @@ function endForm(id: string) {
   return openForm({ action: `/profile/sessions/${id}/end`, fields: [], submit: 'Sign out' }, null)
 }
 
-/** The member's own password, passkeys and sessions. View-only members may change them, too. */
+/** A member's password, passkeys and sessions. View-only members may change them as well. */
 export const profileRoom: Room = {
   pages: [profile],
   actions: [
@@ -81,24 +81,24 @@ export const profileRoom: Room = {
       const { password } = parse(NewPassword, { password: form.raw('password') })
       const passwords = { old_password: form.raw('old_password'), new_password: password }
       await changePassword(ctx.pool, session, passwords)
-      return { to: '/profile', notice: 'Your password is changed.' }
+      return { to: '/profile', notice: 'Password changed.' }
     }),
     action('/profile/passkeys', profile, async ({ ctx, session }, form) => {
       const { name } = parse(NewPasskey, { name: form.text('name') })
       await addPasskey(ctx, session, { name, credential: form.raw('credential') })
-      return { to: '/profile', notice: 'The passkey is added.' }
+      return { to: '/profile', notice: 'Passkey added.' }
     }),
     action('/profile/passkeys/:id/delete', profile, async ({ ctx, session, params }) => {
       await deletePasskey(ctx.pool, session.member_id, params.id ?? '')
-      return { to: '/profile', notice: 'The passkey is removed.' }
+      return { to: '/profile', notice: 'Passkey removed.' }
     }),
     action('/profile/sessions/end', profile, async ({ ctx, session }) => {
       await deleteSessions(ctx.pool, session.member_id, session.session_id)
-      return { to: '/profile', notice: 'You are signed out everywhere else.' }
+      return { to: '/profile', notice: 'All other sessions are signed out.' }
     }),
     action('/profile/sessions/:id/end', profile, async ({ ctx, session, params }) => {
       await deleteSession(ctx.pool, session.member_id, params.id ?? '')
-      return { to: '/profile', notice: 'That session has ended.' }
+      return { to: '/profile', notice: 'Session signed out.' }
     }),
   ],
 }

@@ -9,27 +9,27 @@ type Usage = Record<'contacts' | 'segments' | 'broadcasts' | 'ai_credits' | 'aut
 }
 
 const settings = page('/settings', async visit => {
-  const { emails, credits, ...usage } = await visit.ask<Usage>('getUsage')
-  const shown = ({ used, limit }: Use) =>
+  const { emails, credits, ...usage } = await visit.call<Usage>('getUsage')
+  const usageText = ({ used, limit }: Use) =>
     limit === null ? `${count(used)}, no limit` : `${count(used)} of ${count(limit)}`
   return {
     title: 'Settings',
     body: html`${facts([
       ['Account', visit.session.account_name],
-      ['Base URL', html`<code>${visit.ctx.config.BASE_URL}/api</code>`],
+      ['API base URL', html`<code>${visit.ctx.config.BASE_URL}/api</code>`],
     ])}
 ${section(
   'Usage',
   facts([
-    ['Emails in 24 hours', shown(emails.daily)],
-    ['Emails in 30 days', shown(emails.monthly)],
+    ['Emails per 24 hours', usageText(emails.daily)],
+    ['Emails per 30 days', usageText(emails.monthly)],
     ['Email credits left', count(credits.remaining)],
-    ['Domains', shown(usage.domains)],
-    ['Contacts', shown(usage.contacts)],
-    ['Segments', shown(usage.segments)],
-    ['Campaigns', shown(usage.broadcasts)],
-    ['Automation runs in 30 days', shown(usage.automation_runs)],
-    ['AI credits in 30 days', shown(usage.ai_credits)],
+    ['Domains', usageText(usage.domains)],
+    ['Contacts', usageText(usage.contacts)],
+    ['Segments', usageText(usage.segments)],
+    ['Campaigns', usageText(usage.broadcasts)],
+    ['Automation runs per 30 days', usageText(usage.automation_runs)],
+    ['AI credits per 30 days', usageText(usage.ai_credits)],
   ]),
 )}`,
   }

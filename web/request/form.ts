@@ -6,7 +6,7 @@ import { ApiError } from '#lib/errors.ts'
 const MAX_BYTES = 10 * 1024 * 1024
 const MAX_FIELDS = 1_000
 
-/** Values of a form that was sent. */
+/** The submitted values of a form. */
 export class Form {
   readonly #values: URLSearchParams
 
@@ -14,33 +14,33 @@ export class Form {
     this.#values = values
   }
 
-  /** The text of a field, without blanks around it; empty if it was not sent. */
+  /** The trimmed text of a field; empty if it was not sent. */
   text(name: string): string {
     return (this.#values.get(name) ?? '').trim()
   }
 
-  /** The text as it was typed. */
+  /** The text as it was typed, with `\n` as line break. */
   raw(name: string): string {
     return (this.#values.get(name) ?? '').replaceAll('\r\n', '\n')
   }
 
-  /** The text, or undefined for an empty field: the operation uses its default. */
-  given(name: string): string | undefined {
+  /** The text, or undefined for an empty field, so that the operation uses its default. */
+  optional(name: string): string | undefined {
     return this.text(name) || undefined
   }
 
   /** The text, or null for an empty field. */
-  orNull(name: string): string | null {
+  textOrNull(name: string): string | null {
     return this.text(name) || null
   }
 
-  /** The value of a property or a variable of that type; null for an empty field. The operation refuses what is no number. */
-  typed(name: string, type: string): string | number | null {
+  /** The value of a property or a variable of this type; null for an empty field. The operation rejects text for a number. */
+  propertyValue(name: string, type: string): string | number | null {
     const text = this.text(name)
     return type === 'number' && text !== '' && Number.isFinite(Number(text)) ? Number(text) : text || null
   }
 
-  /** All values of a field that has several, such as checkboxes. */
+  /** All values of a repeated field, such as checkboxes. */
   all(name: string): string[] {
     return this.#values.getAll(name).filter(value => value !== '')
   }
@@ -50,7 +50,7 @@ export class Form {
     return this.#values.has(name)
   }
 
-  /** Addresses and other values that are written with commas, or one per line. */
+  /** Values separated by commas or line breaks. */
   list(name: string): string[] {
     return this.raw(name)
       .split(/[\n,]/)
@@ -58,7 +58,7 @@ export class Form {
       .filter(Boolean)
   }
 
-  /** An object or list that is written as JSON; undefined for an empty field. @throws {ApiError} `validation_error` */
+  /** The value of a JSON field; undefined for an empty field. @throws {ApiError} `validation_error` */
   json(name: string): unknown {
     const text = this.text(name)
     if (!text) return undefined
@@ -73,7 +73,7 @@ export class Form {
 export const EMPTY_FORM = new Form(new URLSearchParams())
 
 /**
- * Reads the body of a form that the browser sent. A file in it is stored while it arrives, as operations take it (`ctx.state.file`).
+ * Reads a submitted form. A file in it is stored while it arrives, in `ctx.state.file`, where operations expect it.
  *
  * @throws {ApiError}
  */
@@ -81,7 +81,7 @@ export async function readForm(ctx: Context): Promise<Form> {
   if (ctx.is('multipart')) return readFormWithFile(ctx)
   requireIdentity(ctx.req)
   const values = new URLSearchParams((await readBytes(ctx.req, MAX_BYTES)).toString())
-  if (values.size > MAX_FIELDS) throw new ApiError('validation_error', `A form has at most ${MAX_FIELDS} fields.`)
+  if (values.size > MAX_FIELDS) throw new ApiError('validation_error', `A form must have at most ${MAX_FIELDS} fields.`)
   return new Form(values)
 }
 

@@ -1,14 +1,14 @@
 import type { Context } from '#api/context.ts'
 import type { Html } from '#web/html.ts'
 
-/** Scripts and styles of this server alone; mail is shown in frames, which have a policy of their own. */
+/** Allows only scripts and styles of this server. The frames that show mail have their own policy. */
 const POLICY = [
   "default-src 'none'",
   ...["script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "frame-src 'self'"],
   ...["form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
 ].join('; ')
 
-/** Responds with a page that no cache keeps. */
+/** Responds with a page, which must not be cached. */
 export function respondHtml(ctx: Context, page: Html | string, status = 200): void {
   ctx.status = status
   ctx.set({
@@ -23,7 +23,7 @@ export function respondHtml(ctx: Context, page: Html | string, status = 200): vo
   ctx.body = String(page)
 }
 
-/** Responds to a script of a page. */
+/** Responds to a request by a script of a page. */
 export function respondJson(ctx: Context, body: object): void {
   ctx.set('cache-control', 'no-store')
   ctx.body = body
@@ -36,7 +36,7 @@ export function redirect(ctx: Context, path: string): void {
   ctx.body = ''
 }
 
-/** A path of this site; anything else that a link may hold is replaced by the first page. */
-export function ownPath(path: string | undefined): string {
+/** Returns the path if it is on this site, otherwise `/`: a link must not redirect to another site. */
+export function localPath(path: string | undefined): string {
   return path && /^\/(?![/\\])[^\s\\]*$/.test(path) ? path : '/'
 }

@@ -1,4 +1,4 @@
-/** A record as the API returns it in JSON, which has dates as texts. */
+/** A record as the API returns it in JSON, where dates are strings. */
 export type Wire<Value> = Value extends Date
   ? string
   : Value extends readonly (infer Item)[]
@@ -7,7 +7,7 @@ export type Wire<Value> = Value extends Date
       ? { [Name in keyof Value]: Wire<Value[Name]> }
       : Value
 
-/** Makes of a record what the API would return of it. */
+/** Converts a record to the form that the API returns. */
 export function wire<Value>(value: Value): Wire<Value> {
   return JSON.parse(JSON.stringify(value))
 }

@@ -1,4 +1,4 @@
-// Conveniences of the pages. Each page works without this script.
+// Optional enhancements: every page works without this script.
 
 document.addEventListener('turbo:load', () => {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false
@@ -10,20 +10,20 @@ document.addEventListener('turbo:load', () => {
 })
 
 const LIVE_MS = 2_000
-let refresh
+let refreshTimer
 
 document.addEventListener('turbo:load', () => {
-  clearTimeout(refresh)
+  clearTimeout(refreshTimer)
   if (!document.querySelector('meta[name=live]')) return
-  refresh = setTimeout(() => globalThis.Turbo.visit(location.href, { action: 'replace' }), LIVE_MS)
+  refreshTimer = setTimeout(() => globalThis.Turbo.visit(location.href, { action: 'replace' }), LIVE_MS)
 })
 
-// What the reader has opened stays open.
+// Keeps opened <details> open when the page reloads itself.
 document.addEventListener('turbo:before-morph-attribute', event => {
   if (event.detail.attributeName === 'open') event.preventDefault()
 })
 
-document.addEventListener('turbo:before-visit', () => clearTimeout(refresh))
+document.addEventListener('turbo:before-visit', () => clearTimeout(refreshTimer))
 
 document.addEventListener('turbo:render', () => document.getElementById('problem')?.focus())
 
@@ -35,44 +35,44 @@ document.addEventListener('click', async ({ target }) => {
   if (status) status.textContent = 'Copied.'
 })
 
-const TYPING_MS = 400
-let typing
+const PREVIEW_DELAY_MS = 400
+let previewTimer
 
-// A new frame each time: a preview is no step of the history.
+// Replaces the frame each time, so that previews do not add entries to the history.
 document.addEventListener('input', ({ target }) => {
   const button = target.form?.querySelector('[data-preview]')
   if (!button) return
-  clearTimeout(typing)
-  typing = setTimeout(() => {
+  clearTimeout(previewTimer)
+  previewTimer = setTimeout(() => {
     const frame = document.querySelector(`iframe[name="${button.formTarget}"]`)
     if (!frame) return
     const fresh = frame.cloneNode()
     fresh.removeAttribute('src')
     frame.replaceWith(fresh)
     target.form.requestSubmit(button)
-  }, TYPING_MS)
+  }, PREVIEW_DELAY_MS)
 })
 
 const PLACES = { e: '/emails', r: '/received', d: '/domains', c: '/contacts', o: '/', w: '/webhooks' }
-const KEYS_OFF = 'keys-off'
+const SHORTCUTS_OFF = 'keys-off'
 const FIELD = 'input:not([type=hidden]), select, textarea'
-let isGoing = false
+let isAfterG = false
 
 document.addEventListener('keydown', event => {
   const { target, key, ctrlKey, altKey, metaKey } = event
   if (ctrlKey || altKey || metaKey || target.closest?.('input, textarea, select, [contenteditable], dialog')) return
-  if (localStorage.getItem(KEYS_OFF)) return
-  const place = isGoing ? PLACES[key] : undefined
-  isGoing = key === 'g'
+  if (localStorage.getItem(SHORTCUTS_OFF)) return
+  const place = isAfterG ? PLACES[key] : undefined
+  isAfterG = key === 'g'
   if (place) return globalThis.Turbo.visit(place)
-  const does = KEYS[key]
-  if (!does) return
-  does()
-  // Else the key is typed into the field that it leads to.
+  const run = SHORTCUTS[key]
+  if (!run) return
+  run()
+  // Otherwise the key would be typed into the field that it focuses.
   event.preventDefault()
 })
 
-const KEYS = {
+const SHORTCUTS = {
   '/': () => document.querySelector('[data-key="/"]')?.focus(),
   j: () => moveToRow(1),
   k: () => moveToRow(-1),
@@ -81,7 +81,7 @@ const KEYS = {
   Escape: goBack,
   r: () => document.querySelector('[data-key=r] textarea')?.focus(),
   n: () => document.querySelector('[data-key=n]')?.querySelector(FIELD)?.focus(),
-  '?': () => document.getElementById('keys')?.showModal(),
+  '?': () => document.getElementById('shortcuts')?.showModal(),
 }
 
 function moveToRow(step) {
@@ -90,30 +90,30 @@ function moveToRow(step) {
   links[Math.min(Math.max(at + step, 0), links.length - 1)]?.focus()
 }
 
-/** Queries of the lists that were read last, by their paths. */
+/** The last query of each list, by path, so that going back keeps the filters. */
 const queries = {}
 const currentList = () => document.querySelector('nav [aria-current=page]')?.pathname
 
 document.addEventListener('turbo:load', () => {
   const { pathname, search } = location
   if (pathname === currentList()) queries[pathname] = search
-  const isOn = document.getElementById('keys-on')
-  if (isOn) isOn.checked = !localStorage.getItem(KEYS_OFF)
+  const checkbox = document.getElementById('shortcuts-on')
+  if (checkbox) checkbox.checked = !localStorage.getItem(SHORTCUTS_OFF)
 })
 
-/** To the list that a record is of, as it was filtered. */
+/** Opens the list of the current record, with its last filters. */
 function goBack() {
   const list = currentList()
   if (list && list !== location.pathname) globalThis.Turbo.visit(list + (queries[list] ?? ''))
 }
 
 document.addEventListener('change', ({ target }) => {
-  if (target.id !== 'keys-on') return
-  if (target.checked) localStorage.removeItem(KEYS_OFF)
-  else localStorage.setItem(KEYS_OFF, 'yes')
+  if (target.id !== 'shortcuts-on') return
+  if (target.checked) localStorage.removeItem(SHORTCUTS_OFF)
+  else localStorage.setItem(SHORTCUTS_OFF, 'yes')
 })
 
-// Before Turbo sends such a form, the browser is asked for a passkey.
+// Requests a passkey before Turbo submits the form. Listens in the capture phase, to run before Turbo.
 document.addEventListener(
   'submit',
   event => {
@@ -121,12 +121,12 @@ document.addEventListener(
     if (!form.dataset.passkey || form.credential.value) return
     event.preventDefault()
     event.stopImmediatePropagation()
-    askForPasskey(form)
+    requestPasskey(form)
   },
   true,
 )
 
-async function askForPasskey(form) {
+async function requestPasskey(form) {
   const status = form.querySelector('[role=status]')
   status.textContent = ''
   try {
@@ -138,6 +138,6 @@ async function askForPasskey(form) {
     form.credential.value = JSON.stringify(credential)
     form.requestSubmit()
   } catch (error) {
-    status.textContent = `No passkey was used: ${error.message}`
+    status.textContent = `The passkey could not be used: ${error.message}`
   }
 }

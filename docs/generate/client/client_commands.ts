@@ -6,7 +6,7 @@ import { type Method, readMethods } from './read_methods.ts'
 /** An option of a command: the shape of `Option` in client/cli/command.ts. */
 type Option = { name: string; type: string; description: string; values?: string[]; required?: true }
 
-/** Makes the description of a command for each method of the client, which the command line reads when it starts. */
+/** Generates a description of a command for each method of the client. The command line reads them when it starts. */
 export function clientCommands(): string {
   const { schemas } = openDocument().components
   const commands = readMethods().map(method => commandOf(method, schemas))
@@ -32,7 +32,7 @@ function commandOf(method: Method, schemas: Record<string, Schema>): object {
   }
 }
 
-/** Returns the members of a body; none if it is a list, or one of several schemas. */
+/** Returns the fields of a body as options; none if the body is a list or has several possible schemas. */
 function fieldsOf(type: string, schemas: Record<string, Schema>): Option[] {
   const { properties = {}, required = [] } = schemas[type] ?? {}
   return Object.entries(properties)
@@ -57,7 +57,7 @@ function optionOf(name: string, schema: Schema, isRequired: boolean): Option {
   }
 }
 
-/** `list`: texts, given one by one. `json`: everything that a text, a number or a boolean cannot express. */
+/** `list`: strings, one per option. `json`: any value that is not a string, a number or a boolean. */
 function typeOf(schema: Schema): string {
   if (schema.format === 'binary') return 'file'
   const choices = schema.anyOf ?? [schema]

@@ -3,7 +3,7 @@ import { GENERATED_CODE } from './generated_code.ts'
 import { type Method, readMethods } from './read_methods.ts'
 import { commentText } from './type_text.ts'
 
-/** Makes the classes of the client, one per resource, with a method for each operation. */
+/** Generates the classes of the client, one per resource, with a method for each operation. */
 export function clientResources(): string {
   const methods = readMethods()
   const resources = Map.groupBy(methods, ({ resource }) => resource)

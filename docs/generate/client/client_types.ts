@@ -4,7 +4,7 @@ import { GENERATED_CODE } from './generated_code.ts'
 import { type Method, readMethods } from './read_methods.ts'
 import { commentText, type Side, typeText } from './type_text.ts'
 
-/** Makes the types of everything that the API takes and returns. */
+/** Generates the types of the requests and responses of the API. */
 export function clientTypes(): string {
   const { schemas } = openDocument().components
   const methods = readMethods()
@@ -45,7 +45,7 @@ function queryType(method: Method): string[] {
   return [[`export type ${name} = {`, ...lines, '}'].join('\n')]
 }
 
-/** Returns the names of schemas and of everything that they refer to. */
+/** Returns these names of schemas, and those of all schemas that they refer to. */
 function reachableFrom(names: string[], schemas: Record<string, Schema>): Set<string> {
   const reached = new Set<string>()
   const visit = (name: string) => {

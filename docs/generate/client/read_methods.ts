@@ -2,7 +2,7 @@ import { type Content, type Operation, openDocument, type Parameter } from '../a
 import { nameOf, type Schema } from '../api_schemas.ts'
 import groups from './methods.json' with { type: 'json' }
 
-/** A method of the client, with everything that its code and its documentation need. */
+/** A method of the client, as its code and its documentation need it. */
 export type Method = {
   /** `contacts.imports` */
   resource: string
@@ -13,10 +13,10 @@ export type Method = {
   http_method: string
   /** `/emails/{id}` */
   path: string
-  /** Names of the parameters in the path, in their order. */
+  /** The parameters of the path, in order. */
   ids: Parameter[]
   query: Parameter[]
-  /** Type of the body; null: it takes none. */
+  /** The types of the body; null if the method takes none. */
   body: { type: string; form: string | null; is_required: boolean } | null
   /** True if it takes an idempotency key. */
   is_keyed: boolean
@@ -24,7 +24,7 @@ export type Method = {
   answer: Answer
 }
 
-/** `type`: of the record, or of the items of the page. */
+/** `type`: the type of the record, or of the items of the page. */
 export type Answer = { kind: 'record' | 'page'; type: string } | { kind: 'file' }
 
 type Found = { resource: string; name: string; path: string; http_method: string; one: Operation }

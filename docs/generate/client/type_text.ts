@@ -19,7 +19,7 @@ export function typeText(schema: Schema, side: Side, indent = ''): string {
 function enumText(values: unknown[], side: Side): string {
   const texts = values.map(value => JSON.stringify(value))
   const hasText = values.some(value => typeof value === 'string')
-  // Keeps the known values in the suggestions of an editor.
+  // With `string & {}`, editors still suggest the known values.
   return [...texts, ...(side === 'response' && hasText ? ['(string & {})'] : [])].join(' | ')
 }
 
@@ -45,7 +45,7 @@ function objectText(schema: Schema, side: Side, indent: string): string {
     return `Record<string, ${additionalProperties ? typeText(additionalProperties, side, indent) : 'unknown'}>`
   const inner = `${indent}  `
   const lines = Object.entries(properties)
-    // A member that must not be given.
+    // Members that must be absent.
     .filter(([, member]) => !member.not)
     .flatMap(([name, member]) => [
       ...commentText(describedBy(member), inner),
@@ -63,7 +63,7 @@ function describedBy({ description, default: value }: Schema): string | undefine
   return value === undefined ? description : `${description ?? ''} Default: \`${value}\`.`.trim()
 }
 
-/** A comment for editors, in lines of any length. */
+/** Returns a JSDoc comment on one line. */
 export function commentText(text: string | undefined, indent: string): string[] {
   return text ? [`${indent}/** ${text.replaceAll('*/', '*\\/').replaceAll(/\s+/g, ' ')} */`] : []
 }

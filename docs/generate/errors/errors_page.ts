@@ -14,7 +14,7 @@ const OWN = `
 The [client library and the command line](../client/README.md) also have these errors.
 `.trim()
 
-/** Makes docs/errors.md. */
+/** Generates docs/errors.md. */
 export function errorsPage(): string {
   const names = (Object.keys(statusOf) as ErrorName[]).toSorted()
   const all = names.map(name => entry('##', name, String(statusOf[name]), MEANINGS[name], REMEDIES[name]))

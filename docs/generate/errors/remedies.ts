@@ -20,21 +20,21 @@ export const REMEDIES: Record<ErrorName, string> = {
   invalid_idempotent_request:
     'Use a new key for a new email. To repeat the same email, send exactly the same body as in the first request, including its times.',
   concurrent_idempotent_requests:
-    'Wait for as long as `retry-after` says, and repeat the request: it gets the first response.',
+    'Wait for as long as `retry-after` says, and repeat the request. It returns the response of the first request.',
   invalid_from_address:
     'Write the sender as `name@domain` or `Name <name@domain>`, at a domain that you have verified.',
   invalid_to_address:
-    'Correct or leave out the recipient that `message` names. Validate addresses when people enter them.',
+    'Correct or remove the recipient that `message` names. Validate addresses when people enter them.',
   invalid_attachment: 'Give each attachment either `content` as base64, or `path` with a public URL, and a `filename`.',
   reserved_recipient: 'Use an address at `simulator.internal` for tests: see [simulator](sending.md#simulator).',
   rate_limit_exceeded:
     'Wait for as long as `retry-after` says. Send up to 100 emails per request with `POST /emails/batch`. The operator sets the limit with [`SENDS_PER_MINUTE`](configuration.md).',
   daily_quota_exceeded:
-    'Send again later: `GET /usage` says what is left. The operator changes plans by `npm run admin -- plan set`.',
+    'Send again later: `GET /usage` shows what is left. The operator changes plans with `npm run admin -- plan set`.',
   monthly_quota_exceeded:
-    'Send again later: `GET /usage` says what is left. The operator changes plans by `npm run admin -- plan set`.',
+    'Send again later: `GET /usage` shows what is left. The operator changes plans with `npm run admin -- plan set`.',
   automation_quota_exceeded:
-    'Start fewer automation runs, or have the operator change the plan. `GET /usage` says how many are left.',
+    'Start fewer automation runs, or have the operator change the plan. `GET /usage` shows how many are left.',
   reputation_limit_exceeded:
     'Send again after `retry-after`: a new domain may send more each day. See [warming up](direct.md#warming-up).',
   reputation_paused:
@@ -74,7 +74,7 @@ export const CLIENT_ERRORS: Record<OwnName, [status: string, meaning: string, re
   cli_error: ['null', 'The command is wrong, and nothing was sent.', 'Run it with `--help`.'],
   wait_timeout: [
     'null',
-    'The result that the call waited for is not there yet.',
+    'The result that the call waits for is not available yet.',
     'Wait longer, or read the record later.',
   ],
   invalid_signature: [

@@ -6,7 +6,7 @@ import { curlText } from './curl_text.ts'
 /** Placeholder that a server replaces with its own address. */
 const BASE_URL = 'http://localhost:3000'
 
-/** Makes docs/generated/api_calls.json: the example calls of each operation, by its heading in docs/api.md. */
+/** Generates docs/generated/api_calls.json: example calls of each operation, by its heading in docs/api.md. */
 export function apiCalls(): string {
   const calls = readMethods().map(method => [
     method.summary,

@@ -2,7 +2,7 @@ import type { Method } from '../client/read_methods.ts'
 import { literalText } from './literal_text.ts'
 import { placeholderOf, sampleOf } from './read_samples.ts'
 
-/** A call of an operation by the client library. */
+/** Returns an example call with the client library. */
 export function clientText(method: Method): string {
   const { resource, name, ids, answer } = method
   const { body, query } = sampleOf(method)

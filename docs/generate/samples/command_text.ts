@@ -4,7 +4,7 @@ import type { Method } from '../client/read_methods.ts'
 import { placeholderOf, sampleOf } from './read_samples.ts'
 import { shellWord } from './shell_text.ts'
 
-/** Commands of our own in place of those that follow from operations, which take something else. */
+/** Operations whose command is written by hand, since its arguments are not those of the operation. */
 const OTHERS: Record<string, string> = {
   sendBatch: 'mailbrook emails batch emails.jsonl',
   importContacts: 'mailbrook contacts import contacts.csv --domain acme.com',
@@ -14,7 +14,7 @@ const OTHERS: Record<string, string> = {
 
 const WIDTH = 90
 
-/** A call of an operation by the command line. */
+/** Returns an example call with the command line. */
 export function commandText(method: Method): string {
   const { operation_id, resource, name, ids } = method
   if (OTHERS[operation_id]) return OTHERS[operation_id]
@@ -25,7 +25,7 @@ export function commandText(method: Method): string {
   const given = Object.entries({ ...query, ...(body as object | undefined) })
   const known = [...operation.query, ...(operation.body ?? [])]
   const options = given.map(([name, value]) => ({ option: known.find(one => one.name === name), value }))
-  // A body that is one of several has no options of its own.
+  // A body with several possible schemas has no options.
   const texts = options.every(({ option }) => option)
     ? options.flatMap(({ option, value }) => optionText(option as Option, value))
     : [`--body ${shellWord(JSON.stringify(body))}`]

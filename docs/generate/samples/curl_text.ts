@@ -3,7 +3,7 @@ import { literalText } from './literal_text.ts'
 import { placeholderOf, sampleOf } from './read_samples.ts'
 import { shellWord } from './shell_text.ts'
 
-/** A call of an operation by curl. */
+/** Returns an example call with curl. */
 export function curlText(method: Method, base_url: string): string {
   const { http_method, path, answer } = method
   const { body, query } = sampleOf(method)

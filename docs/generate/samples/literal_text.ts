@@ -2,7 +2,7 @@ export type Style = 'json' | 'code'
 
 const WIDTH = 80
 
-/** A value as JSON or as code: each part of it in one line if that is short. */
+/** Formats a value as JSON or as code. Each part that is short enough is on one line. */
 export function literalText(value: unknown, style: Style, indent = ''): string {
   const line = lineOf(value, style)
   if (line.length + indent.length <= WIDTH || typeof value !== 'object' || value === null) return line

@@ -1,4 +1,4 @@
-/** A word of a shell, in quotes where it needs them. */
+/** Quotes a word for the shell if it needs quotes. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

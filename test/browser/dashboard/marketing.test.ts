@@ -30,14 +30,14 @@ t.test('a CSV file is imported, and failed records are listed', async t => {
   await page.click('button:text("Import")')
   await page.waitForSelector('.heading .badge:text("queued")')
   const plain = await page.request.get(page.url(), { headers: { accept: 'text/html' } })
-  t.match(await plain.text(), '<noscript><meta http-equiv="refresh"', 'the preview is updated without scripts, too')
+  t.match(await plain.text(), '<noscript><meta http-equiv="refresh"', 'the page reloads itself without scripts')
   worker = await startWorker(world)
   await page.waitForSelector('.heading .badge:text("completed")')
   t.strictSame(await page.locator('tbody tr').allInnerTexts(), [
     '3\tno address\t✕ failed\t`Address` must be an address such as ann@acme.com.',
     '4\tANNA@y.com\t! skipped\tThe address is on line 2 already.',
   ])
-  const file = await page.request.get((await page.getAttribute('a:text("All of them as CSV")', 'href')) as string)
+  const file = await page.request.get((await page.getAttribute('a:text("Download all as CSV")', 'href')) as string)
   t.match(file.headers()['content-disposition'], /^attachment/)
   t.equal((await file.text()).trim().split('\n').length, 3)
   t.strictSame(await findAccessibilityFaults(page), [])
@@ -67,15 +67,15 @@ t.test('a template is edited beside its preview, tested and published', async t 
   t.equal(await preview.locator('h1').evaluate(colorOf), 'rgb(255, 0, 0)')
   await page.fill('#to', 'me@y.com')
   await page.click('button:text("Save and send a test")')
-  await page.waitForSelector('text=The test to me@y.com is on its way.')
+  await page.waitForSelector('text=Test email to me@y.com queued.')
   await page.goto('/emails')
   await page.waitForSelector('td:text("Hello Anna")')
   await page.goto(`/templates/${body.id}`)
   await page.fill('#fallback_name', 'friend')
   await page.click('button:text("Save variables")')
-  await page.waitForSelector('text=The variables are saved.')
+  await page.waitForSelector('text=Variables saved.')
   await page.click('button:text("Publish")')
-  await page.waitForSelector('text=The template is published.')
+  await page.waitForSelector('text=Template published.')
   await page.waitForSelector('.heading .badge:text("published")')
   t.match(await page.textContent('.facts'), /Unpublished changes\s*no/)
   t.equal(await page.inputValue('#fallback_name'), 'friend')
@@ -95,32 +95,38 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   await page.goto(`/campaigns/${body.id}`)
   const checks = page.locator('.checks li')
   t.strictSame(await checks.allInnerTexts(), [
-    '✓ pass Recipients: 2 of 3 contacts would get it now.',
-    '✓ pass Unsubscribe link: A footer with the link is added, since the content has none.',
+    '✓ pass Recipients: 2 of 3 contacts would receive it now.',
+    '✓ pass Unsubscribe link: Not in the content: a footer with the link will be added.',
     `✓ pass Domain: ${account.domain} ✓ verified`,
-    '✕ missing Test: No test was sent yet.',
+    '✕ missing Test: No test email sent yet.',
   ])
   t.strictSame(await findAccessibilityFaults(page), [])
   await page.fill('#to', 'me@y.com')
   await page.click('button:text("Send a test")')
-  await page.waitForSelector('text=The test is on its way.')
+  await page.waitForSelector('text=Test email queued.')
   t.match(await checks.last().innerText(), /^✓ pass Test: Sent to me@y.com/)
   await page.fill('#expected_recipients', '2')
-  await page.click('button:text("Send to everybody")')
+  await page.click('button:text("Send campaign")')
   await page.waitForSelector('h2:text("Delivery")')
   const isDelivered = async () => {
     await page.reload()
     return (await page.locator('.chart text').first().textContent()) === 'delivered: 2'
   }
   await waitUntil(isDelivered, 'both recipients have it')
-  t.strictSame(await page.locator('main h2').allInnerTexts(), ['Delivery', 'Engagement', 'A/B test', 'Links', 'Who'])
-  await page.locator('details:has(caption:text("What became of 3 recipients")) summary').click()
-  t.match(await page.textContent('table:has(caption:text("What became of 3 recipients"))'), /delivered266.7 %/)
+  t.strictSame(await page.locator('main h2').allInnerTexts(), [
+    'Delivery',
+    'Engagement',
+    'A/B test',
+    'Links',
+    'Activity',
+  ])
+  await page.locator('details:has(caption:text("Delivery to 3 recipients")) summary').click()
+  t.match(await page.textContent('table:has(caption:text("Delivery to 3 recipients"))'), /delivered266.7%/)
   t.strictSame(await findAccessibilityFaults(page), [])
-  await page.click('a:text("those left out")')
+  await page.click('a:text("excluded recipients")')
   await page.waitForSelector('h1:text("Recipients of March")')
   const rows = page.locator('tbody tr')
-  t.strictSame(await rows.allInnerTexts(), ['cleo@y.com\t! left out\tsuppressed\t\tnot yet'])
+  t.strictSame(await rows.allInnerTexts(), ['cleo@y.com\t! excluded\tsuppressed\t\tnot yet'])
   t.strictSame(await findAccessibilityFaults(page), [])
   await page.selectOption('#filter-type', '')
   await page.selectOption('#filter-state', 'mailed')
@@ -136,9 +142,9 @@ t.test('an automation is built, changed and connected by forms, without scripts'
   const add = async (link: string, type: string, fields: Record<string, string>) => {
     await follow(`Add a step after ${link}`)
     await plain.selectOption('#new-type', type)
-    await plain.click('button:text("Choose")')
+    await plain.click('button:text("Continue")')
     for (const [name, value] of Object.entries(fields)) await plain.fill(`#${name}`, value)
-    await plain.click('button:text("Add the step")')
+    await plain.click('button:text("Add step")')
   }
   await plain.goto('/automations')
   await plain.fill('#name', 'Welcome')
@@ -148,23 +154,23 @@ t.test('an automation is built, changed and connected by forms, without scripts'
   t.match(await plain.textContent('[role=alert] a[href="#field"]'), /^Step `gold`: `config.field` must be /)
   t.strictSame([await plain.inputValue('#key'), await plain.inputValue('#value')], ['gold', '5'])
   await plain.fill('#field', 'event.plan')
-  await plain.click('button:text("Add the step")')
+  await plain.click('button:text("Add step")')
   await add('gold, condition met', 'delay', { key: 'wait', duration: '1 day' })
   await add('gold, condition not met', 'contact_update', { key: 'name', first_name: 'Ann' })
 
-  await follow('Change gold')
+  await follow('Edit gold')
   await plain.fill('#rules_1_field', 'contact.first_name')
   await plain.fill('#rules_1_value', '"5"')
   await plain.click('button:text("Save")')
-  await plain.selectOption('#way', 'wait default')
+  await plain.selectOption('#source', 'wait default')
   await plain.selectOption('#to', 'gold')
   await plain.click('button:text("Connect")')
   t.match(await plain.textContent('[role=alert]'), 'leads back to `gold`: steps cannot form a loop.')
-  t.equal(await plain.inputValue('#way'), 'wait default')
+  t.equal(await plain.inputValue('#source'), 'wait default')
   await plain.selectOption('#to', 'name')
   await plain.click('button:text("Connect")')
   await plain.click('tr:has-text("condition not met") button:text("Remove")')
-  await plain.waitForSelector('text=The connection is removed.')
+  await plain.waitForSelector('text=Connection removed.')
   const read = async () => {
     const { text } = await api.request('GET', `/api${new URL(plain.url()).pathname}`)
     return JSON.parse(text) as Wire<Automation>
@@ -182,10 +188,10 @@ t.test('an automation is built, changed and connected by forms, without scripts'
     { from: 'gold', to: 'wait', type: 'condition_met' },
     { from: 'wait', to: 'name', type: 'default' },
   ])
-  await follow('Change wait')
+  await follow('Edit wait')
   await plain.click('summary:text("Delete")')
   await plain.click('button:text("Delete")')
-  t.match(await plain.textContent('.notice'), 'The step is deleted.')
+  t.match(await plain.textContent('.notice'), 'Step deleted.')
   t.strictSame(
     (await read()).steps.map(({ key }) => key),
     ['trigger', 'gold', 'name'],
@@ -202,12 +208,12 @@ t.test('an operator pauses and resumes sending of an account', async t => {
   await page.waitForSelector('td:text("Too many complaints")')
   await page.goto('/')
   t.match(
-    await page.textContent('section:has(h2:text("Needs you")) li'),
+    await page.textContent('section:has(h2:text("Needs attention")) li'),
     /paused for this account by operator: Too many/,
   )
   await page.goto('/operator')
   await page.click('button:text("Resume")')
-  await page.waitForSelector('text=No account and no domain is paused.')
+  await page.waitForSelector('text=No accounts or domains are paused.')
 })
 
 t.test('an operator makes and changes a plan, and puts an account on it', async t => {
@@ -227,7 +233,7 @@ t.test('an operator makes and changes a plan, and puts an account on it', async 
   await page.click(`tr:has(code:text("${account.id}")) a`)
   await page.selectOption('#plan', 'gold')
   await page.click('button:text("Change plan")')
-  await page.waitForSelector('text=The account is on the plan gold.')
+  await page.waitForSelector('text=Plan changed to gold.')
   const { rows } = await world.pool.pg.query(
     'SELECT p.emails_per_day, p.emails_per_month, p.domains FROM accounts a JOIN plans p ON p.name = a.plan WHERE a.id = $1',
     [account.id],

@@ -36,7 +36,7 @@ t.test('the setup link creates the first member, who creates an API key shown on
   await page.click('a:text("My key")')
   await page.click('summary:text("Revoke")')
   await page.click('button:text("Revoke")')
-  await page.waitForSelector('text=The key is revoked.')
+  await page.waitForSelector('text=API key revoked.')
   await page.goto('/audit-log')
   t.strictSame(await page.locator('tbody td code').allTextContents(), ['deleteApiKey', 'createApiKey'])
   t.strictSame(dashboard.faults, [])
@@ -81,7 +81,7 @@ t.test('a member adds a passkey, signs in with it once per challenge, and remove
   await page.goto('/profile')
   await page.fill('#passkey-name', 'My laptop')
   await page.click('button:text("Add a passkey")')
-  await page.waitForSelector('text=The passkey is added.')
+  await page.waitForSelector('text=Passkey added.')
   t.strictSame(await findAccessibilityFaults(page), [])
 
   await dashboard.signOut(page)
@@ -94,7 +94,7 @@ t.test('a member adds a passkey, signs in with it once per challenge, and remove
 
   await page.goto('/profile')
   await page.click('form[action*="passkeys"] button:text("Remove")')
-  await page.waitForSelector('text=The passkey is removed.')
+  await page.waitForSelector('text=Passkey removed.')
   await dashboard.signOut(page)
   await page.click('button:text("Use a passkey")')
   t.match(await page.textContent('[role=alert] p'), 'The passkey is unknown')

@@ -55,7 +55,7 @@ async function firstHour(t: Test, { page, fill, press }: Hands): Promise<void> {
   await press('Add contact')
   await page.waitForSelector('h1:text-is("cleo@example.org")')
   await press('Unsubscribe')
-  await page.waitForSelector('text=The contact is unsubscribed.')
+  await page.waitForSelector('text=Contact unsubscribed.')
 }
 
 t.test('the first hour works with the keyboard alone', async t => {
@@ -106,7 +106,7 @@ t.test('keys move in a list, select, go back and lead to forms, and can be turne
   await page.locator('h1').click()
   await press('?')
   t.strictSame(await findAccessibilityFaults(page), [])
-  await page.uncheck('#keys-on')
+  await page.uncheck('#shortcuts-on')
   await press('Escape')
   await page.waitForSelector('dialog', { state: 'hidden' })
   await page.reload()
@@ -122,7 +122,7 @@ t.test('a webhook is tested, and a failed delivery is shown and replayed', async
   await page.fill('#endpoint', hook.url)
   await page.fill('#events', 'topic.created')
   await page.click('button:text("Add webhook")')
-  await page.click('a:text("The webhook")')
+  await page.click('a:text("Back to the webhook")')
   hook.answer(500)
   await page.click('button:text("Send a test")')
   await page.waitForSelector('.notice:has-text("The test failed: ")')
@@ -133,10 +133,10 @@ t.test('a webhook is tested, and a failed delivery is shown and replayed', async
   await page.reload()
   await page.click('a:has-text("topic.created")')
   await page.waitForSelector('h1:text-is("topic.created")')
-  t.match(await page.textContent('main'), /Attempts.*500.*What is sent.*"Told"/s)
+  t.match(await page.textContent('main'), /Attempts.*500.*Payload.*"Told"/s)
   hook.answer(200)
   await page.click('button:text("Replay")')
-  await page.waitForSelector('.notice:has-text("It is delivered once more.")')
+  await page.waitForSelector('.notice:has-text("Event replayed.")')
   const isDelivered = async () => {
     await page.reload()
     return (

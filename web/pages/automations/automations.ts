@@ -10,31 +10,31 @@ import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { connectionActions, connectionsOf } from './connections.ts'
+import { connectionActions, connectionsHtml } from './connections.ts'
 import { run } from './run.ts'
-import { chooseType, newStep, step, stepActions } from './step_pages.ts'
-import { type Found, stepsOf } from './steps.ts'
+import { newStep, step, stepActions, stepTypeForm } from './step_pages.ts'
+import { type Found, stepsHtml } from './steps.ts'
 
-type Listed = Wire<ListedAutomation>
+type Row = Wire<ListedAutomation>
 type Run = Wire<ListedRun>
 
-const automations = listPage<Listed>({
+const automations = listPage<Row>({
   ...{
     path: '/automations',
     title: 'Automations',
     operation: 'listAutomations',
-    actions: linkButton('/docs/automations', 'How to make one'),
+    actions: linkButton('/docs/automations', 'How automations work'),
   },
   columns: [
     { title: 'Name', cell: ({ name }) => name },
     { title: 'Status', cell: ({ status }) => badge(status) },
-    { title: 'Changed', cell: ({ updated_at }) => time(updated_at) },
+    { title: 'Updated', cell: ({ updated_at }) => time(updated_at) },
   ],
   empty: async visit => {
     const domain = (await exampleDomain(visit)).name
     const steps = [{ key: 'start', type: 'trigger', config: { event_name: 'signed.up' } }]
     const body = { name: 'Welcome', domain, steps, connections: [] }
-    return ['There are no automations yet.', curl(visit, 'POST', '/automations', body)]
+    return ['No automations yet. Create one:', curl(visit, 'POST', '/automations', body)]
   },
   below: async visit =>
     section(
@@ -44,14 +44,14 @@ const automations = listPage<Listed>({
         fields: [
           { name: 'name', label: 'Name', required: true },
           { name: 'domain', label: 'Domain', type: 'select', options: await domainOptions(visit) },
-          { name: 'trigger', label: 'Event', hint: 'Contacts enter by it.', required: true },
+          { name: 'trigger', label: 'Trigger event', hint: 'Contacts enter when this event occurs.', required: true },
         ],
       }),
     ),
 })
 
 const automation = recordPage<Found>('/automations/:id', 'getAutomation', async (found, visit) => {
-  const runs = await visit.ask<List<Run>>('listAutomationRuns', {
+  const runs = await visit.call<List<Run>>('listAutomationRuns', {
     params: idOf(visit),
     query: listQuery(visit, 'status'),
   })
@@ -68,14 +68,14 @@ const automation = recordPage<Found>('/automations/:id', 'getAutomation', async 
     )} ${button(visit, `/automations/${found.id}/stop`, 'Stop all runs', { isDangerous: true })}`,
     body: html`${facts([
       ...Object.entries(found.runs).map(([state, number]) => [`Runs ${state}`, count(number)] as const),
-      ['Entries limited', found.limited ? count(found.limited) : null],
+      ['Entries over the limit', found.limited ? count(found.limited) : null],
     ])}
-${section('Steps', html`${stepsOf(visit, found)}${chooseType(visit, found)}`)}
-${section('Connections', connectionsOf(visit, found))}
+${section('Steps', html`${stepsHtml(visit, found)}${stepTypeForm(visit, found)}`)}
+${section('Connections', connectionsHtml(visit, found))}
 ${section(
   'Runs',
   table({
-    ...{ caption: 'Runs, newest first', rows: runs.data, empty: empty('No contact has entered yet.') },
+    ...{ caption: 'Runs, newest first', rows: runs.data, empty: empty('No runs yet.') },
     link: ({ id }: Run) => `/automations/${found.id}/runs/${id}`,
     columns: [
       { title: 'Contact', cell: ({ contact_email }: Run) => contact_email },
@@ -94,11 +94,11 @@ const events = listPage<Wire<EventDefinition>>({
   ...{ path: '/events', title: 'Events', operation: 'listEvents', hasPages: false },
   columns: [
     { title: 'Name', cell: ({ name }) => html`<code>${name}</code>` },
-    { title: 'Payload', cell: ({ schema }) => html`<code>${JSON.stringify(schema ?? {})}</code>` },
-    { title: 'Defined', cell: ({ created_at }) => time(created_at) },
+    { title: 'Schema', cell: ({ schema }) => html`<code>${JSON.stringify(schema ?? {})}</code>` },
+    { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
   empty: visit => [
-    'No event is defined.',
+    'No events yet. Create one:',
     curl(visit, 'POST', '/events', { name: 'signed.up', schema: { plan: 'string' } }),
   ],
 })
@@ -110,17 +110,17 @@ export const automationRoom: Room = {
     ...connectionActions(automation),
     action('/automations', automations, async (visit, form) => {
       const body = { name: form.text('name'), domain: form.text('domain'), trigger: form.text('trigger') }
-      const { id } = await visit.ask<Found>('createAutomation', { body })
-      return { to: `/automations/${id}`, notice: 'The automation is created, and disabled until you enable it.' }
+      const { id } = await visit.call<Found>('createAutomation', { body })
+      return { to: `/automations/${id}`, notice: 'Automation created. It does nothing until you enable it.' }
     }),
     action('/automations/:id/status', automation, async (visit, form) => {
       const status = form.text('status')
-      await visit.ask('updateAutomation', { params: idOf(visit), body: { status } })
-      return { to: `/automations/${idOf(visit).id}`, notice: `The automation is ${status}.` }
+      await visit.call('updateAutomation', { params: idOf(visit), body: { status } })
+      return { to: `/automations/${idOf(visit).id}`, notice: `Automation ${status}.` }
     }),
     action('/automations/:id/stop', automation, async visit => {
-      await visit.ask('stopAutomation', { params: idOf(visit) })
-      return { to: `/automations/${idOf(visit).id}`, notice: 'Its runs end.' }
+      await visit.call('stopAutomation', { params: idOf(visit) })
+      return { to: `/automations/${idOf(visit).id}`, notice: 'Automation disabled. Its runs are being stopped.' }
     }),
   ],
 }

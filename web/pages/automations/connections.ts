@@ -8,53 +8,53 @@ import { button, form } from '#web/layout/form.ts'
 import { empty, table } from '#web/layout/list.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { type Action, action, type Page, type Visit } from '#web/request/visit.ts'
-import { type Found, wayOf, waysOf, wordsOf } from './steps.ts'
+import { type Found, labelOf, sourceOf, sourceOptions } from './steps.ts'
 
 type Connection = Found['connections'][number]
 
-/** How steps follow each other, and a form that leads a way elsewhere. */
-export function connectionsOf(visit: Visit, found: Found): Html {
+/** The connections between steps, and a form that adds or changes one. */
+export function connectionsHtml(visit: Visit, found: Found): Html {
   const path = `/automations/${found.id}/connections`
   const rows = {
-    ...{ caption: 'In the order of the steps', rows: found.connections, empty: empty('No step leads to another.') },
+    ...{ caption: 'In the order of the steps', rows: found.connections, empty: empty('No connections yet.') },
     columns: [
       { title: 'From', cell: ({ from }: Connection) => from },
-      { title: 'When', cell: ({ type }: Connection) => (type === 'default' ? 'always' : wordsOf(type)) },
+      { title: 'Condition', cell: ({ type }: Connection) => (type === 'default' ? 'always' : labelOf(type)) },
       { title: 'To', cell: ({ to }: Connection) => to },
     ],
   }
   const remove = {
     title: 'Remove',
     cell: ({ from, type }: Connection) =>
-      button(visit, `${path}/delete`, 'Remove', { values: { way: wayOf(from, type) } }),
+      button(visit, `${path}/delete`, 'Remove', { values: { source: sourceOf(from, type) } }),
   }
   const [, ...others] = found.steps
   const fields = [
-    { name: 'way', label: 'From', type: 'select', options: waysOf(found) },
+    { name: 'source', label: 'From', type: 'select', options: sourceOptions(found) },
     { name: 'to', label: 'To', type: 'select', options: optionsOf(others.map(({ key }) => key)) },
   ] as const
   return html`${table(visit.mayChange ? { ...rows, columns: [...rows.columns, remove] } : rows)}
 ${others.length > 0 ? form(visit, { action: path, submit: 'Connect', fields }) : ''}`
 }
 
-/** The forms above, on the page that has them. */
+/** The actions of the forms above. `page` has these forms. */
 export function connectionActions(page: Page): Action[] {
   return [
     action('/automations/:id/connections', page, async (visit, form) => {
-      await connect(visit, form.text('way'), form.text('to'))
-      return { to: `/automations/${idOf(visit).id}`, notice: 'The steps are connected.' }
+      await connect(visit, form.text('source'), form.text('to'))
+      return { to: `/automations/${idOf(visit).id}`, notice: 'Steps connected.' }
     }),
     action('/automations/:id/connections/delete', page, async (visit, form) => {
-      await connect(visit, form.text('way'), null)
-      return { to: `/automations/${idOf(visit).id}`, notice: 'The connection is removed.' }
+      await connect(visit, form.text('source'), null)
+      return { to: `/automations/${idOf(visit).id}`, notice: 'Connection removed.' }
     }),
   ]
 }
 
-async function connect(visit: Visit, way: string, to: string | null): Promise<void> {
-  const [from = '', name] = way.split(' ')
+async function connect(visit: Visit, source: string, to: string | null): Promise<void> {
+  const [from = '', name] = source.split(' ')
   const { data: type } = ConnectionType.safeParse(name)
-  if (!type) throw new ApiError('validation_error', '`way` must be a step and a type of its connections.')
+  if (!type) throw new ApiError('validation_error', '`source` must be a step and a type of its connections.')
   const { account_id } = visit.session
   await connectStep(visit.ctx, { account_id, ...idOf(visit) }, { from, type, to })
   await auditChange(visit.ctx, 'updateAutomation', '/automations/:id')

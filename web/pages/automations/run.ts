@@ -8,9 +8,9 @@ import type { Wire } from '#web/request/wire.ts'
 type Run = Wire<AutomationRun>
 type RunStep = Run['steps'][number]
 
-/** One contact's way through the steps. */
+/** The run of one contact through the steps. */
 export const run = recordPage<Run>('/automations/:id/runs/:run_id', 'getAutomationRun', found => ({
-  title: `Run of ${found.contact_email}`,
+  title: `Run for ${found.contact_email}`,
   actions: badge(found.status),
   body: html`${facts([
     ['Contact', html`<a href="/contacts/${found.contact_id}">${found.contact_email}</a>`],
@@ -22,7 +22,7 @@ ${section(
   'Steps',
   table({
     ...{
-      caption: 'In the order in which it came to them',
+      caption: 'In the order in which they started',
       rows: found.steps,
       empty: html``,
     },
@@ -30,8 +30,8 @@ ${section(
       { title: 'Step', cell: ({ key }: RunStep) => key },
       { title: 'Type', cell: ({ type }: RunStep) => type.replaceAll('_', ' ') },
       { title: 'Status', cell: ({ status }: RunStep) => badge(status) },
-      { title: 'Came to it', cell: ({ started_at }: RunStep) => time(started_at) },
-      { title: 'Left it', cell: ({ completed_at }: RunStep) => time(completed_at, 'not yet') },
+      { title: 'Started', cell: ({ started_at }: RunStep) => time(started_at) },
+      { title: 'Completed', cell: ({ completed_at }: RunStep) => time(completed_at, 'not yet') },
       {
         title: 'Result',
         cell: ({ output, error }: RunStep) => error?.message ?? (output ? JSON.stringify(output) : ''),
@@ -39,5 +39,5 @@ ${section(
     ],
   }),
 )}
-<p><a href="/automations/${found.automation_id}">The automation</a></p>`,
+<p><a href="/automations/${found.automation_id}">Back to the automation</a></p>`,
 }))

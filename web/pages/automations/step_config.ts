@@ -2,7 +2,7 @@ import type { StepType } from '#lib/automations/steps.ts'
 import type { Form } from '#web/request/form.ts'
 import { readRule } from './rule_fields.ts'
 
-/** The configuration of a form of `stepFields`, for the operation to check. @throws {ApiError} */
+/** Reads the configuration from a form with `stepFields`. The operation validates it. @throws {ApiError} */
 export function readConfig(type: StepType, form: Form): unknown {
   return READERS[type](form)
 }
@@ -11,18 +11,18 @@ const READERS: Record<StepType, (form: Form) => unknown> = {
   trigger: form => ({ event_name: form.text('event_name') }),
   send_email: form => ({
     template: form.text('template') ? { id: form.text('template'), variables: form.json('variables') } : null,
-    from: form.orNull('from'),
-    subject: form.orNull('subject'),
+    from: form.textOrNull('from'),
+    subject: form.textOrNull('subject'),
     reply_to: form.list('reply_to'),
-    topic_id: form.orNull('topic_id'),
+    topic_id: form.textOrNull('topic_id'),
     html: form.raw('html') || null,
     text: form.has('no_text') ? '' : form.raw('text') || null,
     poll: form.json('poll') ?? null,
   }),
-  delay: form => ({ duration: form.given('duration'), until: readUntil(form) }),
+  delay: form => ({ duration: form.optional('duration'), until: readUntil(form) }),
   wait_for_event: form => ({
     event_name: form.text('event_name'),
-    timeout: form.orNull('timeout'),
+    timeout: form.textOrNull('timeout'),
     filter_rule: readRule(form),
   }),
   condition: form => readRule(form) ?? { type: 'rule', field: '' },
@@ -40,10 +40,10 @@ const READERS: Record<StepType, (form: Form) => unknown> = {
 function readUntil(form: Form) {
   const [time, days] = [form.text('time'), form.list('days')]
   if (time === '' && days.length === 0) return undefined
-  return { time, days: days.length > 0 ? days : undefined, timezone: form.given('timezone') }
+  return { time, days: days.length > 0 ? days : undefined, timezone: form.optional('timezone') }
 }
 
-/** A text, null in words, or a variable as JSON. */
+/** Reads text, the word `null`, or a variable as JSON. */
 function readName(form: Form, name: string): unknown {
   const text = form.text(name)
   return text === 'null' || text.startsWith('{') ? form.json(name) : text || undefined

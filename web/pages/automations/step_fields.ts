@@ -6,48 +6,67 @@ import type { Visit } from '#web/request/visit.ts'
 import { ruleHtml } from './rule_fields.ts'
 
 /** The fields of the form of a step. `extra` is shown below them. */
-export type Asked = { fields: readonly Field[]; extra?: Html }
+export type StepFields = { fields: readonly Field[]; extra?: Html }
 
 type Options = [value: string, name: string][]
 
-/** Fields of a step by its type, with what its configuration has; with defaults for a new step. */
-export async function stepFields(visit: Visit, type: StepType, config: unknown): Promise<Asked> {
+const TRIGGER_HINT = 'Contacts enter when this event occurs.'
+const TIMEZONE_HINT = 'For example, Europe/Berlin. Type contact for the time zone of the contact.'
+
+/** Returns the fields for a type of step, with the values of its configuration or, for a new step, defaults. */
+export async function stepFields(visit: Visit, type: StepType, config: unknown): Promise<StepFields> {
   return FIELDS[type](visit, config ?? {})
 }
 
-type Ask<Type extends StepType> = (visit: Visit, config: Partial<ConfigOf<Type>>) => Asked | Promise<Asked>
+/** A configuration, empty for a new step. */
+type Config<Type extends StepType> = Partial<ConfigOf<Type>>
 
-const FIELDS: Record<StepType, (visit: Visit, config: object) => Asked | Promise<Asked>> = {
-  trigger: (_, { event_name }: Partial<ConfigOf<'trigger'>>) => ({
-    fields: [{ name: 'event_name', label: 'Event', value: event_name, hint: 'Contacts enter by it.', required: true }],
+const FIELDS: Record<StepType, (visit: Visit, config: object) => StepFields | Promise<StepFields>> = {
+  trigger: (_, { event_name }: Config<'trigger'>) => ({
+    fields: [{ name: 'event_name', label: 'Event', value: event_name, hint: TRIGGER_HINT, required: true }],
   }),
   send_email: sendFields,
-  delay: (_, { duration, until }: Partial<ConfigOf<'delay'>>) => ({
+  delay: (_, { duration, until }: Config<'delay'>) => ({
     fields: [
-      { name: 'duration', label: 'Length', value: duration, hint: 'Such as 3 days. Or a time of day instead:' },
-      { name: 'time', label: 'Time of day', value: until?.time, hint: 'Such as 09:00.' },
-      { name: 'days', label: 'Days', value: until?.days?.join(', '), hint: 'Such as monday, tuesday. Empty: all.' },
-      { name: 'timezone', label: 'Time zone', value: until?.timezone, hint: 'Such as Europe/Berlin, or contact.' },
+      {
+        name: 'duration',
+        label: 'Duration',
+        value: duration,
+        hint: 'For example, 3 days. Or choose a time of day below.',
+      },
+      { name: 'time', label: 'Time of day', value: until?.time, hint: 'For example, 09:00.' },
+      {
+        name: 'days',
+        label: 'Days',
+        value: until?.days?.join(', '),
+        hint: 'For example, monday, tuesday. Leave empty for every day.',
+      },
+      { name: 'timezone', label: 'Time zone', value: until?.timezone, hint: TIMEZONE_HINT },
     ],
   }),
-  wait_for_event: ({ problem }, { event_name, timeout, filter_rule }: Partial<ConfigOf<'wait_for_event'>>) => ({
+  wait_for_event: ({ problem }, { event_name, timeout, filter_rule }: Config<'wait_for_event'>) => ({
     fields: [
       { name: 'event_name', label: 'Event', value: event_name, required: true },
-      { name: 'timeout', label: 'Wait at most', value: timeout, hint: 'Such as 1 day. Empty: without end.' },
+      {
+        name: 'timeout',
+        label: 'Timeout',
+        value: timeout,
+        hint: 'For example, 1 day. Leave empty to wait without a limit.',
+      },
     ],
     extra: ruleHtml(filter_rule ?? null, true, problem),
   }),
-  condition: ({ problem }, rule: Partial<ConfigOf<'condition'>>) => ({
+  condition: ({ problem }, rule: Config<'condition'>) => ({
     fields: [],
     extra: ruleHtml('type' in rule ? (rule as ConfigOf<'condition'>) : null, false, problem),
   }),
   contact_update: updateFields,
-  contact_delete: () => ({ fields: [], extra: html`<p>The contact is deleted, and the run ends.</p>` }),
+  contact_delete: () => ({ fields: [], extra: html`<p>This step deletes the contact and ends the run.</p>` }),
   add_to_segment: segmentFields,
   remove_from_segment: segmentFields,
 }
 
-async function sendFields(visit: Visit, config: Parameters<Ask<'send_email'>>[1]): Promise<Asked> {
+async function sendFields(visit: Visit, config: Config<'send_email'>): Promise<StepFields> {
   const { template, from, subject, reply_to = [], topic_id, html, text, poll } = config
   const none: Options = [['', 'None']]
   const templates = await choices(visit, 'listTemplates', template?.id)
@@ -57,30 +76,37 @@ async function sendFields(visit: Visit, config: Parameters<Ask<'send_email'>>[1]
     fields: [
       { name: 'template', label: 'Template', type: 'select', value: template?.id, options: [...none, ...templates] },
       {
-        ...{ name: 'variables', label: 'Variables of the template', type: 'textarea', rows: 4 },
+        ...{ name: 'variables', label: 'Template variables', type: 'textarea', rows: 4 },
         value: json(template?.variables),
-        hint: 'As JSON: {"plan": {"var": "event.plan"}}.',
+        hint: 'JSON, for example: {"plan": {"var": "event.plan"}}',
       },
-      { name: 'from', label: 'From', value: from, hint: 'Empty: that of the template.' },
-      { name: 'subject', label: 'Subject', value: subject, hint: 'Empty: that of the template.' },
+      { name: 'from', label: 'From', value: from, hint: 'Leave empty to use the sender of the template.' },
+      { name: 'subject', label: 'Subject', value: subject, hint: 'Leave empty to use the subject of the template.' },
       { name: 'reply_to', label: 'Reply-To', value: reply_to.join(', ') },
       { name: 'topic_id', label: 'Topic', type: 'select', value: topic_id, options: [...none, ...topics] },
-      { name: 'html', label: 'HTML', type: 'textarea', value: html, hint: 'Unless a template is chosen.' },
-      { name: 'text', label: 'Text', type: 'textarea', value: text, hint: 'Empty: made of the HTML.' },
+      { name: 'html', label: 'HTML', type: 'textarea', value: html, hint: 'Leave empty if you choose a template.' },
+      { name: 'text', label: 'Text', type: 'textarea', value: text, hint: 'Leave empty to generate it from the HTML.' },
       { name: 'no_text', label: 'Send no plain-text part', type: 'checkbox', value: text === '' },
-      { name: 'poll', label: 'Poll', type: 'textarea', rows: 4, value: json(poll), hint: 'As JSON. Empty: none.' },
+      {
+        name: 'poll',
+        label: 'Poll',
+        type: 'textarea',
+        rows: 4,
+        value: json(poll),
+        hint: 'JSON. Leave empty for no poll.',
+      },
     ],
   }
 }
 
-function updateFields(_: Visit, config: Parameters<Ask<'contact_update'>>[1]): Asked {
-  const hint = 'A text, null to clear it, or a variable: {"var": "event.name"}. Empty: as it is.'
+function updateFields(_: Visit, config: Config<'contact_update'>): StepFields {
+  const hint = 'Text, null to clear the name, or a variable such as {"var": "event.name"}. Leave empty to keep it.'
   const name = (value: unknown) =>
     typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
   const { first_name, last_name, unsubscribed, properties } = config
   const state = unsubscribed === undefined ? '' : JSON.stringify(unsubscribed)
   const states: Options = [
-    ['', 'as it is'],
+    ['', 'no change'],
     ['true', 'unsubscribed'],
     ['false', 'subscribed'],
   ]
@@ -88,31 +114,31 @@ function updateFields(_: Visit, config: Parameters<Ask<'contact_update'>>[1]): A
     fields: [
       { name: 'first_name', label: 'First name', value: name(first_name), hint },
       { name: 'last_name', label: 'Last name', value: name(last_name), hint },
-      { name: 'unsubscribed', label: 'State', type: 'select', value: state, options: withValue(states, state) },
+      { name: 'unsubscribed', label: 'Status', type: 'select', value: state, options: withValue(states, state) },
       {
         ...{ name: 'properties', label: 'Properties', type: 'textarea', rows: 4 },
         value: properties ? JSON.stringify(properties, null, 2) : '',
-        hint: 'As JSON: {"plan": "gold"}.',
+        hint: 'JSON, for example: {"plan": "gold"}',
       },
     ],
   }
 }
 
-async function segmentFields(visit: Visit, { segment_id }: Parameters<Ask<'add_to_segment'>>[1]): Promise<Asked> {
+async function segmentFields(visit: Visit, { segment_id }: Config<'add_to_segment'>): Promise<StepFields> {
   const options = await choices(visit, 'listSegments', segment_id)
   return { fields: [{ name: 'segment_id', label: 'Segment', type: 'select', value: segment_id, options }] }
 }
 
-/** Names of records that can be chosen. */
+/** Returns the records that can be chosen, by name. */
 async function choices(visit: Visit, operation: string, value: string | null | undefined): Promise<Options> {
-  const { data } = await visit.ask<List<{ id: string; name: string }>>(operation)
+  const { data } = await visit.call<List<{ id: string; name: string }>>(operation)
   return withValue(
     data.map(({ id, name }) => [id, name]),
     value,
   )
 }
 
-/** With the value that a field has, so that saving a form does not change it. */
+/** Adds the current value if it is missing, so that saving the form does not change it. */
 function withValue(options: Options, value: string | null | undefined): Options {
   return !value || options.some(([option]) => option === value) ? options : [...options, [value, value]]
 }

@@ -11,47 +11,51 @@ import { type Action, action, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { readConfig } from './step_config.ts'
 import { stepFields } from './step_fields.ts'
-import { type Found, wayOf, waysOf, wordsOf } from './steps.ts'
+import { type Found, labelOf, sourceOf, sourceOptions } from './steps.ts'
 
-const back = ({ id }: { id: string }) => html`<p><a href="/automations/${id}">The automation</a></p>`
+const back = ({ id }: { id: string }) => html`<p><a href="/automations/${id}">Back to the automation</a></p>`
 
-/** Asks for the type of a new step, on which the fields of its form depend. */
-export function chooseType({ mayChange, query }: Visit, { id, steps }: Found): Html {
+/** A form that chooses the type of a new step, on which its fields depend. */
+export function stepTypeForm({ mayChange, query }: Visit, { id, steps }: Found): Html {
   if (!mayChange) return html``
   const types = steps.length === 0 ? ['trigger'] : StepTypeName.options.filter(type => type !== 'trigger')
   const field: Field = {
-    ...{ name: 'type', label: 'Type of a new step', type: 'select' },
-    options: types.map(type => [type, wordsOf(type)]),
+    ...{ name: 'type', label: 'Type of the new step', type: 'select' },
+    options: types.map(type => [type, labelOf(type)]),
   }
-  const way = query.way ? html`<input type="hidden" name="way" value="${query.way}">` : ''
-  return html`<form class="fields" action="/automations/${id}/steps/new">${way}${fieldHtml(field, 'new-', null)}
-<p><button>Choose</button></p></form>`
+  const source = query.source ? html`<input type="hidden" name="source" value="${query.source}">` : ''
+  return html`<form class="fields" action="/automations/${id}/steps/new">${source}${fieldHtml(field, 'new-', null)}
+<p><button>Continue</button></p></form>`
 }
 
-/** A form for a new step, of the type that the query names. */
+/** A form for a new step of the type in the query. */
 export const newStep = recordPage<Found>('/automations/:id/steps/new', 'getAutomation', async (found, visit) => {
   const { data: type } = StepTypeName.safeParse(visit.query.type)
-  if (!type || !visit.mayChange) return { title: 'New step', body: html`${chooseType(visit, found)}${back(found)}` }
+  if (!type || !visit.mayChange) return { title: 'New step', body: html`${stepTypeForm(visit, found)}${back(found)}` }
   const { fields, extra = html`` } = await stepFields(visit, type, undefined)
-  const ways = waysOf(found)
-  const taken = found.connections.map(({ from, type }) => wayOf(from, type))
-  const [open] = ways.findLast(([way]) => !taken.includes(way)) ?? []
+  const sources = sourceOptions(found)
+  const connected = found.connections.map(({ from, type }) => sourceOf(from, type))
+  const [unconnected] = sources.findLast(([source]) => !connected.includes(source)) ?? []
   const after: Field = {
-    ...{ name: 'way', label: 'After', type: 'select', options: ways },
-    value: visit.query.way ?? open,
+    ...{ name: 'source', label: 'After', type: 'select', options: sources },
+    value: visit.query.source ?? unconnected,
   }
-  const key = { name: 'key', label: 'Key', hint: 'Its name in the automation. Empty: it is given a number.' }
+  const key = {
+    name: 'key',
+    label: 'Key',
+    hint: 'The name of the step in this automation. Leave empty to generate one.',
+  }
   return {
-    title: `New step: ${wordsOf(type)}`,
+    title: `New step: ${labelOf(type)}`,
     body: html`${form(visit, {
-      ...{ action: `/automations/${found.id}/steps?type=${type}`, submit: 'Add the step', extra },
-      fields: [key, ...(ways.length > 0 ? [after] : []), ...fields],
+      ...{ action: `/automations/${found.id}/steps?type=${type}`, submit: 'Add step', extra },
+      fields: [key, ...(sources.length > 0 ? [after] : []), ...fields],
     })}
 ${back(found)}`,
   }
 })
 
-/** One step, to be changed or deleted. */
+/** A form that changes or deletes a step. */
 export const step = recordPage<Found>('/automations/:id/steps/:step_id', 'getAutomation', async (found, visit) => {
   const { id, key, type, config } = stepOf(found, visit)
   const path = `/automations/${found.id}/steps/${id}`
@@ -59,9 +63,9 @@ export const step = recordPage<Found>('/automations/:id/steps/:step_id', 'getAut
   const shown = visit.mayChange
     ? form(visit, { action: path, submit: 'Save', fields, extra })
     : preformatted(JSON.stringify(config, null, 2), `Step ${key}`)
-  const warning = 'What led to it leads to what came behind it.'
+  const warning = 'The previous step will be connected to the next one.'
   return {
-    title: `${key}: ${wordsOf(type)}`,
+    title: `${key}: ${labelOf(type)}`,
     body: html`${shown}
 ${type === 'trigger' ? '' : confirmButton(visit, `${path}/delete`, 'Delete', warning)}
 ${back(found)}`,
@@ -77,24 +81,24 @@ function stepOf({ steps }: Found, { params }: Visit): Found['steps'][number] {
 
 export const stepActions: Action[] = [
   action('/automations/:id/steps', newStep, async (visit, form) => {
-    const [after, connection_type] = form.text('way').split(' ')
+    const [after, connection_type] = form.text('source').split(' ')
     const type = visit.query.type as StepType
     const config = StepTypeName.safeParse(type).success ? readConfig(type, form) : undefined
-    const body = { type, key: form.given('key'), config, after: after || undefined, connection_type }
-    const { key } = await visit.ask<Wire<AutomationStep>>('addAutomationStep', { params: idOf(visit), body })
-    return { to: `/automations/${idOf(visit).id}`, notice: `The step ${key} is added.` }
+    const body = { type, key: form.optional('key'), config, after: after || undefined, connection_type }
+    const { key } = await visit.call<Wire<AutomationStep>>('addAutomationStep', { params: idOf(visit), body })
+    return { to: `/automations/${idOf(visit).id}`, notice: `Step ${key} added.` }
   }),
   action('/automations/:id/steps/:step_id', step, async (visit, form) => {
     const params = paramsOf(visit)
-    const found = await visit.ask<Found>('getAutomation', { params: idOf(visit) })
+    const found = await visit.call<Found>('getAutomation', { params: idOf(visit) })
     const body = { config: readConfig(stepOf(found, visit).type, form) }
-    await visit.ask('updateAutomationStep', { params, body })
-    return { to: `/automations/${params.id}`, notice: 'The step is changed.' }
+    await visit.call('updateAutomationStep', { params, body })
+    return { to: `/automations/${params.id}`, notice: 'Step updated.' }
   }),
   action('/automations/:id/steps/:step_id/delete', step, async visit => {
     const params = paramsOf(visit)
-    await visit.ask('deleteAutomationStep', { params })
-    return { to: `/automations/${params.id}`, notice: 'The step is deleted.' }
+    await visit.call('deleteAutomationStep', { params })
+    return { to: `/automations/${params.id}`, notice: 'Step deleted.' }
   }),
 ]
 

@@ -19,15 +19,15 @@ const columns: Column<Row>[] = [
   { title: 'Captured', cell: ({ created_at }) => time(created_at) },
 ]
 
-/** Messages that were stored instead of sent: one for each recipient. */
+/** Lists messages that were stored instead of sent, one per recipient. */
 export const captured = page('/captured', async visit => {
   const { after, before } = listQuery(visit)
   const list = await find(visit, { limit: 50, after, before })
   if (list.data.length > 0) return { title: 'Captured', body: html`${tableOf(list.data)}${pager(visit, list)}` }
-  return { title: 'Captured', body: empty('No message was captured. This sends one:', await exampleEmail(visit)) }
+  return { title: 'Captured', body: empty('No captured messages yet. Send one:', await exampleEmail(visit)) }
 })
 
-/** For the overview: where a newcomer sees the first email. Empty where mail leaves the machine, or none was sent. */
+/** The newest captured messages, for the overview. Empty if there are none, or if emails are really sent. */
 export async function newestCaptured(visit: Visit): Promise<Html> {
   if (visit.ctx.config.MAIL_TRANSPORT !== 'capture') return html``
   const { data } = await find(visit, { limit: NEWEST })
@@ -40,5 +40,5 @@ async function find(visit: Visit, position: Parameters<typeof listOwnCapturedMes
 
 function tableOf(rows: Row[]): Html {
   const link = ({ id }: Row) => `/captured/${id}`
-  return table({ caption: 'Messages that were not sent, newest first', columns, rows, link, empty: html`` })
+  return table({ caption: 'Captured messages, newest first', columns, rows, link, empty: html`` })
 }

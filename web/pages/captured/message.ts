@@ -13,15 +13,15 @@ import { mailContent, sizeOf } from '#web/pages/mail/content.ts'
 import { respondMail } from '#web/pages/mail/preview.ts'
 import { file, page, type Visit } from '#web/request/visit.ts'
 
-/** A captured message, by its id or by that of its email, as its recipient would read it. */
+/** A captured message as its recipient would see it. The id is that of the message or of its email. */
 export const capturedMessage = page('/captured/:id', async visit => {
   const found = await find(visit)
   const message = await read(found)
   const path = `/captured/${found.id}`
   return {
     title: message.subject || '(no subject)',
-    actions: linkButton(`/emails/${found.email_id}`, 'Its email'),
-    body: html`${head(found, message)}
+    actions: linkButton(`/emails/${found.email_id}`, 'View email'),
+    body: html`${details(found, message)}
 ${mailContent(visit, {
   ...{ path, html: message.html, text: message.text, headers: message.headers, raw: `${path}/raw` },
   files: message.files.map(({ filename, content }, n) => ({
@@ -57,7 +57,7 @@ async function find(visit: Visit): Promise<OwnCapturedMessage> {
   return orNotFound('Message', found || null)
 }
 
-/** It is our own, but for its files: a message in there may be anybody's. */
+/** Mailbrook has written the message, so an error here is a bug. */
 async function read({ message }: OwnCapturedMessage): Promise<ParsedMessage> {
   const parsed = await parseMessage(new Uint8Array(message))
   if ('refused' in parsed) throw new Error(`A captured message cannot be read: ${parsed.refused}`)
@@ -68,14 +68,14 @@ function send({ ctx }: Visit, named: { filename: string; content_type: string },
   sendFile(ctx, { ...named, size: content.length }, Readable.from([content]))
 }
 
-function head({ mail_from, recipient, created_at, message }: OwnCapturedMessage, parsed: ParsedMessage): Html {
-  const written = (list: ParsedAddress[]) =>
+function details({ mail_from, recipient, created_at, message }: OwnCapturedMessage, parsed: ParsedMessage): Html {
+  const format = (list: ParsedAddress[]) =>
     list.map(({ name, address }) => (name ? `${name} <${address}>` : address)).join(', ')
   return facts([
-    ['From', written(parsed.authors)],
-    ['To', written(parsed.to)],
-    ['Cc', written(parsed.cc)],
-    ['Reply-To', written(parsed.reply_to)],
+    ['From', format(parsed.authors)],
+    ['To', format(parsed.to)],
+    ['Cc', format(parsed.cc)],
+    ['Reply-To', format(parsed.reply_to)],
     ['Recipient', recipient],
     ['Envelope sender', mail_from],
     ['Captured', time(created_at.toISOString())],

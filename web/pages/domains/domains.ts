@@ -17,11 +17,11 @@ const domains = listPage<Wire<ListedDomain>>({
   columns: [
     { title: 'Name', cell: ({ name }) => name },
     { title: 'Status', cell: ({ status }) => badge(status) },
-    { title: 'Sends', cell: ({ capabilities }) => capabilities.sending },
-    { title: 'Receives', cell: ({ capabilities }) => capabilities.receiving },
+    { title: 'Sending', cell: ({ capabilities }) => capabilities.sending },
+    { title: 'Receiving', cell: ({ capabilities }) => capabilities.receiving },
     { title: 'Verified', cell: ({ verified_at }) => time(verified_at) },
   ],
-  empty: visit => ['You have no domain yet.', curl(visit, 'POST', '/domains', { name: 'acme.com' })],
+  empty: visit => ['No domains yet. Add one:', curl(visit, 'POST', '/domains', { name: 'acme.com' })],
   below: visit =>
     section(
       'Add a domain',
@@ -40,38 +40,43 @@ const domain = recordPage<Found>('/domains/:id', 'getDomain', (found, visit) => 
     body: html`${facts([
       ['Status', badge(status)],
       ['Verified', time(found.verified_at)],
-      ['Tracking', open_tracking || click_tracking ? `opens: ${open_tracking}, clicks: ${click_tracking}` : 'off'],
+      [
+        'Tracking',
+        open_tracking || click_tracking ? `opens ${onOff(open_tracking)}, clicks ${onOff(click_tracking)}` : 'off',
+      ],
     ])}
 ${section('DNS records', recordsOf(found))}
-<p>${linkButton(`/api/domains/${id}/dns/export`, 'Zone file')}</p>
+<p>${linkButton(`/api/domains/${id}/dns/export`, 'Download zone file')}</p>
 ${section(
-  'Change',
+  'Settings',
   form(visit, {
     ...{ action: `/domains/${id}`, submit: 'Save' },
     fields: [
       { name: 'sending', label: 'Send from this domain', type: 'checkbox', value: capabilities.sending === 'enabled' },
       {
         name: 'receiving',
-        label: 'Receive email for it',
+        label: 'Receive email at this domain',
         type: 'checkbox',
         value: capabilities.receiving === 'enabled',
       },
-      { name: 'open_tracking', label: 'Count opens', type: 'checkbox', value: open_tracking },
-      { name: 'click_tracking', label: 'Count clicks on links', type: 'checkbox', value: click_tracking },
+      { name: 'open_tracking', label: 'Track opens', type: 'checkbox', value: open_tracking },
+      { name: 'click_tracking', label: 'Track clicks', type: 'checkbox', value: click_tracking },
     ],
   }),
 )}
 ${button(visit, `/domains/${id}/rotate`, 'Rotate DKIM keys')}
-${confirmButton(visit, `/domains/${id}/delete`, 'Delete', 'Email of this domain can no longer be sent or received.')}`,
+${confirmButton(visit, `/domains/${id}/delete`, 'Delete', 'You will no longer be able to send or receive email with this domain.')}`,
   }
 })
 
+const onOff = (isOn: boolean) => (isOn ? 'on' : 'off')
+
 function recordsOf({ name, records }: Found) {
   return table({
-    caption: `Records to publish in the DNS of ${name}`,
+    caption: `DNS records of ${name}`,
     rows: records,
     columns: [
-      { title: 'For', cell: ({ record }: DnsRecord) => record },
+      { title: 'Record', cell: ({ record }: DnsRecord) => record },
       { title: 'Status', cell: ({ status }: DnsRecord) => badge(status) },
       { title: 'Type', cell: ({ type }: DnsRecord) => type },
       { title: 'Name', cell: (one: DnsRecord) => copyable(one.name, 'the name') },
@@ -89,27 +94,30 @@ export const domainRoom: Room = {
   pages: [domains, domain],
   actions: [
     action('/domains', domains, async (visit, form) => {
-      const { id } = await visit.ask<Found>('createDomain', { body: { name: form.text('name') } })
-      return { to: `/domains/${id}`, notice: 'The domain is added. Publish its records, then verify it.' }
+      const { id } = await visit.call<Found>('createDomain', { body: { name: form.text('name') } })
+      return { to: `/domains/${id}`, notice: 'Domain added. Publish its DNS records, then verify it.' }
     }),
     action('/domains/:id', domain, async (visit, form) => {
       const capability = (name: string) => (form.has(name) ? 'enabled' : 'disabled')
       const capabilities = { sending: capability('sending'), receiving: capability('receiving') }
       const tracking = { open_tracking: form.has('open_tracking'), click_tracking: form.has('click_tracking') }
-      await visit.ask('updateDomain', { params: idOf(visit), body: { capabilities, ...tracking } })
-      return { to: `/domains/${idOf(visit).id}`, notice: 'The domain is changed.' }
+      await visit.call('updateDomain', { params: idOf(visit), body: { capabilities, ...tracking } })
+      return { to: `/domains/${idOf(visit).id}`, notice: 'Domain updated.' }
     }),
     action('/domains/:id/verify', domain, async visit => {
-      await visit.ask('verifyDomain', { params: idOf(visit) })
-      return { to: `/domains/${idOf(visit).id}`, notice: 'The records are being checked. Reload the page in a moment.' }
+      await visit.call('verifyDomain', { params: idOf(visit) })
+      return { to: `/domains/${idOf(visit).id}`, notice: 'Checking the DNS records. Reload this page in a moment.' }
     }),
     action('/domains/:id/rotate', domain, async visit => {
-      await visit.ask('rotateDkimKeys', { params: idOf(visit) })
-      return { to: `/domains/${idOf(visit).id}`, notice: 'New keys are made. They sign once their records are found.' }
+      await visit.call('rotateDkimKeys', { params: idOf(visit) })
+      return {
+        to: `/domains/${idOf(visit).id}`,
+        notice: 'New DKIM keys created. They are used once their DNS records are found.',
+      }
     }),
     action('/domains/:id/delete', domain, async visit => {
-      await visit.ask('deleteDomain', { params: idOf(visit) })
-      return { to: '/domains', notice: 'The domain is deleted.' }
+      await visit.call('deleteDomain', { params: idOf(visit) })
+      return { to: '/domains', notice: 'Domain deleted.' }
     }),
   ],
 }

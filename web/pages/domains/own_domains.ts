@@ -7,23 +7,23 @@ import type { Wire } from '#web/request/wire.ts'
 
 export type OwnDomain = Wire<ListedDomain>
 
-/** The domains of the account, for forms that let one be chosen. */
+/** Lists the domains of the account. */
 export async function findDomains(visit: Visit): Promise<OwnDomain[]> {
-  return (await visit.ask<List<OwnDomain>>('listDomains')).data
+  return (await visit.call<List<OwnDomain>>('listDomains')).data
 }
 
-/** The names of the domains, as options of a select. */
+/** Returns the names of the domains, as options of a select. */
 export async function domainOptions(visit: Visit) {
   return optionsOf((await findDomains(visit)).map(({ name }) => name))
 }
 
-/** The domain that commands of empty pages name: one that can send, so that they work as they are. */
+/** Returns the domain for example commands: one that can send, if there is one, so that the commands work. */
 export async function exampleDomain(visit: Visit): Promise<{ id: string; name: string }> {
   const domains = await findDomains(visit)
   return domains.find(({ status }) => SENDABLE.includes(status)) ?? domains[0] ?? { id: '...', name: 'acme.com' }
 }
 
-/** The command that sends a first email, to the domain itself: no other address is known to be there. */
+/** A command that sends an email to an address of the domain, since no other address is known to exist. */
 export async function exampleEmail(visit: Visit): Promise<string> {
   const { name } = await exampleDomain(visit)
   const body = { from: `Acme <hello@${name}>`, to: [`anna@${name}`], subject: 'Hello', html: '<p>It works.</p>' }

@@ -5,47 +5,48 @@ import { type Action, action, type Visit } from '#web/request/visit.ts'
 import { email } from './email.ts'
 import { emails } from './emails.ts'
 
-/** Operations on one email, with what a person is told. */
-const acts: Record<string, [operation: string, notice: string]> = {
-  'try-now': ['tryEmailNow', 'It is being tried.'],
-  cancel: ['cancelEmail', 'The email is canceled.'],
-  retry: ['retryEmail', 'The email is sent once more.'],
-  release: ['releaseEmail', 'The email is taken for delivered.'],
-  drop: ['dropEmail', 'The email is given up.'],
+/** Operations on one email, with the notice after each. */
+const ACTIONS: Record<string, [operation: string, notice: string]> = {
+  'try-now': ['tryEmailNow', 'Trying to deliver the email now.'],
+  cancel: ['cancelEmail', 'Email canceled.'],
+  retry: ['retryEmail', 'The email will be sent again.'],
+  release: ['releaseEmail', 'Email marked as delivered.'],
+  drop: ['dropEmail', 'Email marked as failed.'],
 }
 
 export const emailActions: Action[] = [
   action('/emails/selected', emails, async (visit, form) => {
-    const [operation] = acts[form.text('act')] ?? []
-    if (!operation) throw new ApiError('validation_error', `\`act\` must be one of ${Object.keys(acts).join(', ')}.`)
+    const [operation] = ACTIONS[form.text('operation')] ?? []
+    if (!operation)
+      throw new ApiError('validation_error', `\`operation\` must be one of ${Object.keys(ACTIONS).join(', ')}.`)
     const ids = form.all('id')
-    const notice = ids.length === 0 ? 'Select at least one email first.' : await actOnEach(visit, operation, ids)
+    const notice = ids.length === 0 ? 'Select at least one email first.' : await callForEach(visit, operation, ids)
     return { to: `/emails?${new URLSearchParams(form.text('back'))}`, notice }
   }),
-  ...Object.entries(acts).map(([act, [operation, notice]]) =>
-    action(`/emails/:id/${act}`, email, async visit => {
-      await visit.ask(operation, { params: idOf(visit) })
+  ...Object.entries(ACTIONS).map(([name, [operation, notice]]) =>
+    action(`/emails/:id/${name}`, email, async visit => {
+      await visit.call(operation, { params: idOf(visit) })
       return { to: `/emails/${idOf(visit).id}`, notice }
     }),
   ),
   action('/emails/:id/suppress', email, async (visit, form) => {
     const address = form.text('email')
-    await visit.ask('createSuppression', { body: { email: address } })
+    await visit.call('createSuppression', { body: { email: address } })
     return { to: `/emails/${idOf(visit).id}`, notice: `${address} is suppressed.` }
   }),
 ]
 
-/** Does it with each email that it applies to, and tells how many these were and why the others were left alone. */
-async function actOnEach(visit: Visit, operation: string, ids: string[]): Promise<string> {
-  const refusals: string[] = []
+/** Calls the operation for each email. Returns a notice: how many succeeded, and the errors of the others. */
+async function callForEach(visit: Visit, operation: string, ids: string[]): Promise<string> {
+  const errors: string[] = []
   for (const id of ids) {
     try {
-      await visit.ask(operation, { params: { id } })
+      await visit.call(operation, { params: { id } })
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      refusals.push(error.message)
+      errors.push(error.message)
     }
   }
-  const done = `Done with ${count(ids.length - refusals.length)} of ${count(ids.length)} emails.`
-  return [done, ...new Set(refusals)].join(' ')
+  const done = `Done for ${count(ids.length - errors.length)} of ${count(ids.length)} emails.`
+  return [done, ...new Set(errors)].join(' ')
 }

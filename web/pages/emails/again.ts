@@ -15,16 +15,16 @@ type Found = Wire<Email>
 
 const SETTLED = ['sent', 'delivered', 'delivery_delayed', 'bounced', 'complained', 'failed', 'canceled', 'suppressed']
 
-/** Campaigns and automations decide themselves who gets their email, and old content is not kept. */
+/** False for emails of campaigns and automations, which have their own recipients, and for emails whose content is deleted. */
 export function canSendAgain({ mayChange }: Visit, found: Found): boolean {
   const isOwn = found.campaign_id === null && found.automation_id === null
   return mayChange && isOwn && SETTLED.includes(found.status) && (found.html !== null || found.text !== null)
 }
 
-/** A form for a new email with what another one had. It is sent once, however often the form is. */
-export const again = recordPage<Found>('/emails/:id/again', 'getEmail', (found, visit) => {
+/** A form for a new email with the content of another one. Submitting it twice sends one email. */
+export const sendAgainPage = recordPage<Found>('/emails/:id/again', 'getEmail', (found, visit) => {
   const title = `Send again: ${found.subject || '(no subject)'}`
-  const back = html`<p><a href="/emails/${found.id}">The email</a></p>`
+  const back = html`<p><a href="/emails/${found.id}">Back to the email</a></p>`
   if (!canSendAgain(visit, found)) return { title, body: html`<p>This email cannot be sent again.</p>${back}` }
   const listed = (list: string[]) => list.join('\n')
   const lines = { type: 'textarea', rows: 2, hint: 'One address per line.' } as const
@@ -39,7 +39,7 @@ export const again = recordPage<Found>('/emails/:id/again', 'getEmail', (found, 
     { name: 'html', label: 'HTML', type: 'textarea', value: found.html },
     { name: 'text', label: 'Text', type: 'textarea', value: found.text },
     ...(files
-      ? [{ name: 'attachments', label: 'Attach the files', type: 'checkbox', value: true, hint: files } as const]
+      ? [{ name: 'attachments', label: 'Include attachments', type: 'checkbox', value: true, hint: files } as const]
       : []),
   ]
   const extra = hidden('key', visit.problem?.form.text('key') || crypto.randomUUID())
@@ -47,8 +47,8 @@ export const again = recordPage<Found>('/emails/:id/again', 'getEmail', (found, 
   return { title, body: html`${form(visit, parts)}${back}` }
 })
 
-export const sendAgain: Action = action('/emails/:id/again', again, async (visit, form) => {
-  const found = await visit.ask<Found>('getEmail', { params: idOf(visit) })
+export const sendAgainAction: Action = action('/emails/:id/again', sendAgainPage, async (visit, form) => {
+  const found = await visit.call<Found>('getEmail', { params: idOf(visit) })
   if (!canSendAgain(visit, found)) throw new ApiError('validation_error', 'This email cannot be sent again.')
   const lines = (name: string) =>
     form
@@ -63,8 +63,8 @@ export const sendAgain: Action = action('/emails/:id/again', again, async (visit
     ...{ headers: found.headers, tags: found.tags, topic_id: found.topic_id },
     attachments: form.has('attachments') ? await attachmentsOf(visit, found) : [],
   }
-  const { id } = await visit.ask<{ id: string }>('sendEmail', { body, idempotency_key: form.text('key') })
-  return { to: `/emails/${id}`, notice: 'This is the new email. It is accepted and will be sent.' }
+  const { id } = await visit.call<{ id: string }>('sendEmail', { body, idempotency_key: form.text('key') })
+  return { to: `/emails/${id}`, notice: 'This is the new email. It will be sent shortly.' }
 })
 
 async function attachmentsOf({ ctx, session: { account_id } }: Visit, { id, attachments }: Found) {
@@ -72,7 +72,11 @@ async function attachmentsOf({ ctx, session: { account_id } }: Visit, { id, atta
     attachments.map(async file => {
       const { filename, content_type, content_disposition, content_id } = file
       const stored = await findStoredAttachment(ctx.pool, { account_id, id }, file.id)
-      if (!stored) throw new ApiError('validation_error', `The file ${JSON.stringify(filename)} was never fetched.`)
+      if (!stored)
+        throw new ApiError(
+          'validation_error',
+          `The attachment ${JSON.stringify(filename)} is not stored: it was never fetched.`,
+        )
       const bytes = await buffer(ctx.blobs.read(account_id, stored.blob_id))
       const content = new UploadedContent(createHash('sha256').update(bytes).digest('hex'), bytes.length, { bytes })
       return { filename, content_type, content_disposition, content_id, content }

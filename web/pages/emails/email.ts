@@ -14,21 +14,21 @@ import { respondMail } from '#web/pages/mail/preview.ts'
 import { file, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { canSendAgain } from './again.ts'
-import { why } from './why.ts'
+import { whyUndelivered } from './why.ts'
 
-type Shown = Wire<Email>
-type Event = Shown['events'][number]
+type Found = Wire<Email>
+type Event = Found['events'][number]
 
-/** One email, and first of all why it has not arrived. */
-export const email = recordPage<Shown>('/emails/:id', 'getEmail', (found, visit) => {
+/** One email. The page begins with the reason why it is not delivered yet, if any. */
+export const email = recordPage<Found>('/emails/:id', 'getEmail', (found, visit) => {
   const { id, subject, status, message_id, headers, attachments } = found
   return {
     title: subject || '(no subject)',
     actions: html`${badge(status)} ${canSendAgain(visit, found) ? linkButton(`/emails/${id}/again`, 'Send again') : ''}`,
-    body: html`${why(found, visit)}
-${found.events.some(({ via }) => via === 'capture') ? html`<p>${linkButton(`/captured/${id}`, 'Read the captured message')}</p>` : ''}
-${head(found)}
-${section('What happened', happened(found))}
+    body: html`${whyUndelivered(found, visit)}
+${found.events.some(({ via }) => via === 'capture') ? html`<p>${linkButton(`/captured/${id}`, 'View captured message')}</p>` : ''}
+${details(found)}
+${section('Events', eventsTable(found))}
 ${mailContent(visit, {
   ...{ path: `/emails/${id}`, html: found.html, text: found.text, headers: { 'Message-ID': message_id, ...headers } },
   files: attachments.map(one => ({
@@ -37,13 +37,13 @@ ${mailContent(visit, {
     size: one.size,
   })),
 })}
-${suppress(visit, found)}`,
+${suppressForm(visit, found)}`,
   }
 })
 
 /** The HTML of an email, for its frame. */
 export const emailPreview = file('/emails/:id/preview', async visit => {
-  const found = await visit.ask<Shown>('getEmail', { params: idOf(visit) })
+  const found = await visit.call<Found>('getEmail', { params: idOf(visit) })
   const { account_id } = visit.session
   const inlines = found.attachments.map(one => ({
     ...one,
@@ -55,7 +55,7 @@ export const emailPreview = file('/emails/:id/preview', async visit => {
   await respondMail(visit, orNotFound('Email', found.html), inlines)
 })
 
-function head({ from, to, cc, bcc, reply_to, tags, ...times }: Shown): Html {
+function details({ from, to, cc, bcc, reply_to, tags, ...times }: Found): Html {
   return facts([
     ['From', from],
     ['To', to.join(', ')],
@@ -63,39 +63,39 @@ function head({ from, to, cc, bcc, reply_to, tags, ...times }: Shown): Html {
     ['Bcc', bcc.join(', ')],
     ['Reply-To', reply_to.join(', ')],
     ['Created', time(times.created_at)],
-    ['Scheduled', times.scheduled_at && time(times.scheduled_at)],
+    ['Scheduled for', times.scheduled_at && time(times.scheduled_at)],
     ['Sent', times.sent_at && time(times.sent_at)],
     ['Tags', tags.map(({ name, value }) => `${name}: ${value}`).join(', ')],
   ])
 }
 
-function happened({ events }: Shown): Html {
+function eventsTable({ events }: Found): Html {
   return table({
-    ...{ caption: 'Events, oldest first', rows: events, empty: html`<p>Nothing yet.</p>` },
+    ...{ caption: 'Events, oldest first', rows: events, empty: html`<p>No events yet.</p>` },
     columns: [
       { title: 'Event', cell: ({ type }: Event) => badge(type) },
-      { title: 'When', cell: ({ created_at }: Event) => time(created_at) },
+      { title: 'Time', cell: ({ created_at }: Event) => time(created_at) },
       { title: 'Recipient', cell: ({ recipient }: Event) => recipient ?? '' },
       { title: 'Details', cell: detailsOf },
     ],
   })
 }
 
-/** The reply of the server, the reason of a failure, or the reply that somebody wrote. */
+/** The reply of the server, the reason for a failure, or a link to the reply of a recipient. */
 function detailsOf({ reply, reason, via, received_email_id }: Event): Html | string {
-  if (typeof received_email_id === 'string') return html`<a href="/received/${received_email_id}">Read the reply</a>`
+  if (typeof received_email_id === 'string') return html`<a href="/received/${received_email_id}">View reply</a>`
   if (reply) return html`<code>${reply}</code>`
   return reason ?? (via ? `by ${via}` : '')
 }
 
-function suppress(visit: Visit, { id, to, cc, bcc }: Shown): Html {
+function suppressForm(visit: Visit, { id, to, cc, bcc }: Found): Html {
   if (!visit.mayChange) return html``
   const addresses = optionsOf([...new Set([...to, ...cc, ...bcc].map(addressOf))])
   return section(
     'Suppress a recipient',
     form(visit, {
       ...{ action: `/emails/${id}/suppress`, submit: 'Suppress', isDangerous: true },
-      fields: [{ name: 'email', label: 'Address that is sent nothing any more', type: 'select', options: addresses }],
+      fields: [{ name: 'email', label: 'Recipient', type: 'select', options: addresses }],
     }),
   )
 }

@@ -11,26 +11,26 @@ import { type Wire, wire } from '#web/request/wire.ts'
 
 type Row = Wire<ListedEmail>
 
-/** Emails with a recipient in doubt, which is no folder of the API. */
+/** Emails with a delivery in doubt. The API has no such folder. */
 const IN_DOUBT = 'in doubt'
 const FOLDERS = `all sent scheduled outbox failed canceled transactional campaigns automations`.split(' ')
 const STATUSES =
   'scheduled queued sent delivered delivery_delayed bounced complained failed canceled suppressed opened clicked'
 
 const FILTERS: Field[] = [
-  { name: 'q', label: 'Text', type: 'search' },
+  { name: 'q', label: 'Search', type: 'search' },
   {
     ...{ name: 'folder', label: 'Folder', type: 'select' },
     options: optionsOf([...FOLDERS, IN_DOUBT]),
   },
   {
     ...{ name: 'status', label: 'Status', type: 'select' },
-    options: [['', 'any'], ...STATUSES.split(' ').map(name => [name, name.replaceAll('_', ' ')] as const)],
+    options: [['', 'all'], ...STATUSES.split(' ').map(name => [name, name.replaceAll('_', ' ')] as const)],
   },
   { name: 'domain', label: 'Domain' },
   { name: 'tag', label: 'Tag' },
-  { name: 'created_after', label: 'After', type: 'date' },
-  { name: 'created_before', label: 'Before', type: 'date' },
+  { name: 'created_after', label: 'Created after', type: 'date' },
+  { name: 'created_before', label: 'Created before', type: 'date' },
 ]
 
 const columns: Column<Row>[] = [
@@ -46,7 +46,7 @@ const selection: Column<Row> = {
     html`<input type="checkbox" name="id" value="${id}" aria-label="Select ${subject} to ${to[0] ?? ''}">`,
 }
 
-/** All email that the account has sent or is going to send. */
+/** The sent and scheduled emails of the account. */
 export const emails = page('/emails', async visit => {
   const list = await find(visit)
   const rows = await rowsOf(visit, list.data)
@@ -54,15 +54,15 @@ export const emails = page('/emails', async visit => {
     title: 'Emails',
     actions: linkButton('/docs/sending', 'How to send'),
     body: html`${filters(visit, '/emails', FILTERS)}
-${visit.mayChange && list.data.length > 0 ? bulk(visit, rows) : rows}
+${visit.mayChange && list.data.length > 0 ? bulkForm(visit, rows) : rows}
 ${pager(visit, list)}`,
   }
 })
 
 async function rowsOf(visit: Visit, rows: Row[]): Promise<Html> {
-  if (rows.length === 0) return empty('No email was found. This sends one:', await exampleEmail(visit))
+  if (rows.length === 0) return empty('No emails found. Send one:', await exampleEmail(visit))
   return table({
-    ...{ caption: 'Sent emails, newest first', rows, link: ({ id }: Row) => `/emails/${id}`, empty: html`` },
+    ...{ caption: 'Emails, newest first', rows, link: ({ id }: Row) => `/emails/${id}`, empty: html`` },
     columns: visit.mayChange ? [...columns, selection] : columns,
   })
 }
@@ -70,20 +70,21 @@ async function rowsOf(visit: Visit, rows: Row[]): Promise<Html> {
 async function find(visit: Visit): Promise<List<Row>> {
   const { folder, ...query } = listQuery(visit, ...FILTERS.map(({ name }) => name))
   if (folder !== IN_DOUBT) {
-    return visit.ask<List<Row>>('listEmails', { query: folder ? { ...query, folder } : query })
+    return visit.call<List<Row>>('listEmails', { query: folder ? { ...query, folder } : query })
   }
   const { after, before } = query
   return wire(await listDoubtedEmails(visit.ctx.pool, visit.session.account_id, { limit: 50, after, before }))
 }
 
 /** Buttons that act on the selected emails. */
-function bulk({ query }: Visit, rows: Html): Html {
-  const button = (act: string, name: string) => html`<button name="act" value="${act}">${name}</button> `
+function bulkForm({ query }: Visit, rows: Html): Html {
+  const button = (operation: string, name: string) =>
+    html`<button name="operation" value="${operation}">${name}</button> `
   return html`<form method="post" action="/emails/selected" class="bulk">
 ${hidden('back', String(new URLSearchParams(query)))}
 ${rows}
-<fieldset><legend>With the selected emails</legend>
-${button('cancel', 'Cancel scheduled')}${button('try-now', 'Try delayed now')}${button('retry', 'Send once more if in doubt')}
-${button('release', 'Take for delivered if in doubt')}<button class="danger" name="act" value="drop">Give up if in doubt</button>
+<fieldset><legend>Selected emails</legend>
+${button('cancel', 'Cancel scheduled')}${button('try-now', 'Retry delayed now')}${button('retry', 'Retry if in doubt')}
+${button('release', 'Mark as delivered if in doubt')}<button class="danger" name="operation" value="drop">Mark as failed if in doubt</button>
 </fieldset></form>`
 }

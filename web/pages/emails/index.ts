@@ -1,11 +1,11 @@
 import type { Room } from '#web/request/visit.ts'
 import { emailActions } from './actions.ts'
-import { again, sendAgain } from './again.ts'
+import { sendAgainAction, sendAgainPage } from './again.ts'
 import { email, emailPreview } from './email.ts'
 import { emails } from './emails.ts'
 
 export const emailRoom: Room = {
-  pages: [emails, email, again],
-  actions: [...emailActions, sendAgain],
+  pages: [emails, email, sendAgainPage],
+  actions: [...emailActions, sendAgainAction],
   files: [emailPreview],
 }

@@ -5,13 +5,13 @@ import { time } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
-/** Recipients that are not settled, each with its reason, and what can be done about it. */
-export function why({ id, status, queue = [] }: Wire<Email>, visit: Visit) {
+/** Lists the recipients with a pending delivery, the reason for each, and buttons for what can be done. */
+export function whyUndelivered({ id, status, queue = [] }: Wire<Email>, visit: Visit) {
   const isDelayed = queue.some(({ state, attempts }) => state === 'queued' && attempts > 0)
   const isHeld = queue.some(({ state }) => state === 'held' || state === 'in_doubt')
   const isScheduled = status === 'scheduled'
   if (queue.length === 0 && !isScheduled) return ''
-  return html`<div class="why"><h2>Why it has not arrived</h2>
+  return html`<div class="why"><h2>Why it is not delivered yet</h2>
 <ul>${queue.map(
     ({ recipient, reason, attempts, next_attempt_at, last_reply }) => html`<li>${recipient}: ${reason}
 ${attempts > 0 ? html` Tried ${attempts === 1 ? 'once' : `${attempts} times`}.` : ''}${next_attempt_at ? html` Next attempt: ${time(next_attempt_at)}.` : ''}
@@ -19,7 +19,7 @@ ${last_reply ? html` The server said: <code>${last_reply}</code>` : ''}</li>`,
   )}</ul>
 ${isDelayed ? button(visit, `/emails/${id}/try-now`, 'Try now') : ''}
 ${isScheduled ? button(visit, `/emails/${id}/cancel`, 'Cancel') : ''}
-${isHeld ? ['retry', 'release', 'drop'].map(act => button(visit, `/emails/${id}/${act}`, NAMES[act] as string)) : ''}</div>`
+${isHeld ? ['retry', 'release', 'drop'].map(name => button(visit, `/emails/${id}/${name}`, NAMES[name] as string)) : ''}</div>`
 }
 
-const NAMES: Record<string, string> = { retry: 'Send once more', release: 'Take it for delivered', drop: 'Give it up' }
+const NAMES: Record<string, string> = { retry: 'Retry delivery', release: 'Mark as delivered', drop: 'Mark as failed' }

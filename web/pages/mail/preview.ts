@@ -1,18 +1,18 @@
 import type { Visit } from '#web/request/visit.ts'
 
-/** A frame with a mail may open links in windows of their own, and nothing else: it has no origin and runs no script. */
+/** Lets a frame with mail open links in new windows, and nothing else: it has no origin and runs no scripts. */
 export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 
-/** Bytes of the images of a mail that stand in its HTML when it is shown. */
+/** Most bytes of inline images that are put into the HTML of one email. */
 const MAX_IMAGE_BYTES = 10_000_000
 
-/** An image that the HTML names by `cid:`. `size` is null if it is not stored. */
+/** An image that the HTML refers to by `cid:`. `size` is null if it is not stored. */
 export type Inline = { content_id: string | null; content_type: string; size: number | null; read(): Promise<Buffer> }
 
 /**
- * Responds with the HTML of a mail, for a frame. A stranger has written it: nothing in it runs, and it loads images from
- * elsewhere only if the member asks for them (`?images=1`). The frame has no origin and so sends no cookies: images that
- * came with the mail are put into the HTML.
+ * Responds with the HTML of an email, for a frame. The HTML is untrusted: no script runs, and remote images are loaded only
+ * if the member requests them (`?images=1`). The frame has no origin and therefore sends no cookies, so attached images
+ * become data URLs in the HTML.
  */
 export async function respondMail({ ctx, query }: Visit, mail: string, inlines: Inline[] = []): Promise<void> {
   const images = query.images === '1' ? 'data: http: https:' : 'data:'
@@ -30,15 +30,15 @@ export async function respondMail({ ctx, query }: Visit, mail: string, inlines: 
     'x-dns-prefetch-control': 'off',
   })
   ctx.set('content-type', 'text/html; charset=utf-8')
-  ctx.body = `<!doctype html><base target="_blank">${await putIn(disarm(mail), inlines)}`
+  ctx.body = `<!doctype html><base target="_blank">${await inlineImages(neutralize(mail), inlines)}`
 }
 
-/** Renames elements that no policy covers: a link opens connections ahead of time, and a base decides where links lead. */
-function disarm(mail: string): string {
+/** Renames elements that the policy does not cover: `link` can open connections, and `base` can redirect links. */
+function neutralize(mail: string): string {
   return mail.replaceAll(/<(?=(?:link|base|meta)\b)/gi, '<x-')
 }
 
-async function putIn(mail: string, inlines: Inline[]): Promise<string> {
+async function inlineImages(mail: string, inlines: Inline[]): Promise<string> {
   const urls = new Map<string, string>()
   let left = MAX_IMAGE_BYTES
   for (const { content_id, content_type, size, read } of inlines) {
@@ -51,7 +51,7 @@ async function putIn(mail: string, inlines: Inline[]): Promise<string> {
   return mail.replaceAll(/cid:([^"'\s)>]+)/gi, (whole, id: string) => urls.get(id) ?? whole)
 }
 
-/** Tells whether a mail has images from elsewhere. */
+/** Returns true if the HTML refers to remote images. */
 export function hasRemoteImages(mail: string): boolean {
   return /(?:src|srcset|background|poster|href)\s*=\s*["']?\s*(?:https?:)?\/\/|url\(\s*["']?\s*(?:https?:)?\/\//i.test(
     mail.replaceAll(/<a\b[^>]*>/gi, ''),

@@ -10,16 +10,16 @@ import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
-type Group = Wire<Audience>
+type Row = Wire<Audience>
 type Person = Wire<Contact>
 
-/** The audiences of the account, for forms that let one be chosen. */
+/** Returns the audiences of the account, as options of a select. */
 export async function audienceOptions(visit: Visit) {
-  const { data } = await visit.ask<List<Group>>('listAudiences')
+  const { data } = await visit.call<List<Row>>('listAudiences')
   return data.map(({ id, name, domain }) => [id, `${name} (${domain})`] as const)
 }
 
-const audiences = listPage<Group>({
+const audiences = listPage<Row>({
   ...{ path: '/audiences', title: 'Audiences', operation: 'listAudiences' },
   columns: [
     { title: 'Name', cell: ({ name }) => name },
@@ -28,7 +28,7 @@ const audiences = listPage<Group>({
     { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
   empty: async visit => [
-    'There are no audiences.',
+    'No audiences yet. Create one:',
     curl(visit, 'POST', '/audiences', { name: 'Readers', domain: (await exampleDomain(visit)).name }),
   ],
   below: async visit => {
@@ -40,9 +40,9 @@ const audiences = listPage<Group>({
   },
 })
 
-const audience = recordPage<Group>('/audiences/:id', 'getAudience', async (found, visit) => {
+const audience = recordPage<Row>('/audiences/:id', 'getAudience', async (found, visit) => {
   const { id, name } = found
-  const people = await visit.ask<List<Person>>('listAudienceContacts', {
+  const contacts = await visit.call<List<Person>>('listAudienceContacts', {
     ...{ params: { audience_id: id }, query: listQuery(visit) },
   })
   return {
@@ -52,16 +52,19 @@ const audience = recordPage<Group>('/audiences/:id', 'getAudience', async (found
       ['Contacts', count(found.contacts_count)],
     ])}
 ${table({
-  ...{ caption: 'Contacts, newest first', rows: people.data, link: ({ id }: Person) => `/contacts/${id}` },
+  ...{ caption: 'Contacts, newest first', rows: contacts.data, link: ({ id }: Person) => `/contacts/${id}` },
   columns: [
     { title: 'Email', cell: ({ email }: Person) => email },
-    { title: 'State', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
+    { title: 'Status', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
   ],
-  empty: empty('Nobody is in it.', curl(visit, 'POST', `/audiences/${id}/contacts`, { email: 'anna@acme.org' })),
+  empty: empty(
+    'No contacts yet. Add one:',
+    curl(visit, 'POST', `/audiences/${id}/contacts`, { email: 'anna@acme.org' }),
+  ),
 })}
-${pager(visit, people)}
+${pager(visit, contacts)}
 ${section('Rename', form(visit, { action: `/audiences/${id}`, submit: 'Save', fields: [{ name: 'name', label: 'Name', value: name, required: true }] }))}
-${id === found.domain_id ? '' : confirmButton(visit, `/audiences/${id}/delete`, 'Delete', 'Its contacts stay on the domain.')}`,
+${id === found.domain_id ? '' : confirmButton(visit, `/audiences/${id}/delete`, 'Delete', 'The contacts are not deleted.')}`,
   }
 })
 
@@ -69,17 +72,17 @@ export const audienceRoom: Room = {
   pages: [audiences, audience],
   actions: [
     action('/audiences', audiences, async (visit, form) => {
-      const body = { name: form.text('name'), domain: form.given('domain') }
-      const { id } = await visit.ask<Group>('createAudience', { body })
-      return { to: `/audiences/${id}`, notice: 'The audience is created.' }
+      const body = { name: form.text('name'), domain: form.optional('domain') }
+      const { id } = await visit.call<Row>('createAudience', { body })
+      return { to: `/audiences/${id}`, notice: 'Audience created.' }
     }),
     action('/audiences/:id', audience, async (visit, form) => {
-      await visit.ask('updateAudience', { params: idOf(visit), body: { name: form.text('name') } })
-      return { to: `/audiences/${idOf(visit).id}`, notice: 'The audience is renamed.' }
+      await visit.call('updateAudience', { params: idOf(visit), body: { name: form.text('name') } })
+      return { to: `/audiences/${idOf(visit).id}`, notice: 'Audience renamed.' }
     }),
     action('/audiences/:id/delete', audience, async visit => {
-      await visit.ask('deleteAudience', { params: idOf(visit) })
-      return { to: '/audiences', notice: 'The audience is deleted.' }
+      await visit.call('deleteAudience', { params: idOf(visit) })
+      return { to: '/audiences', notice: 'Audience deleted.' }
     }),
   ],
 }

@@ -10,11 +10,11 @@ import type { Wire } from '#web/request/wire.ts'
 
 type Variant = Wire<CampaignAb>['variants'][number]
 
-/** How the variants of a campaign do; while there is no winner, buttons to choose one. */
+/** The results of the variants of a campaign, with buttons to choose the winner until there is one. */
 export async function abTest(visit: Visit, { id, status }: Wire<Campaign>): Promise<Html> {
-  const test = await visit.ask<Wire<CampaignAb>>('getCampaignAb', { params: { id } })
+  const test = await visit.call<Wire<CampaignAb>>('getCampaignAb', { params: { id } })
   const isOpen = test.winner === null && ['testing', 'queued', 'paused'].includes(status)
-  const metric = test.winner_metric === 'open_rate' ? 'open rate' : 'click rate'
+  const metric = test.winner_metric === 'open_rate' ? 'Open rate' : 'Click rate'
   const rows = test.variants.map(one => ({
     ...{ name: `${one.key}: ${one.subject ?? ''}`, tone: one.key === test.winner ? 'good' : 'plain' },
     value: Math.round(one[test.winner_metric] * 1000) / 10,
@@ -22,12 +22,14 @@ export async function abTest(visit: Visit, { id, status }: Wire<Campaign>): Prom
   return html`${facts([
     ['Winner', test.winner ?? 'none yet'],
     [
-      'Chosen',
-      test.decided_at ? html`${time(test.decided_at)} (${test.decided_by ?? ''})` : time(test.decide_at, 'later'),
+      'Decided',
+      test.decided_at
+        ? html`${time(test.decided_at)} (${test.decided_by ?? ''})`
+        : time(test.decide_at, 'not scheduled yet'),
     ],
-    ['Confidence', `${(test.confidence * 100).toFixed(1)} %${test.significant ? '' : ', a guess'}`],
+    ['Confidence', `${(test.confidence * 100).toFixed(1)}%${test.significant ? '' : ' (not significant)'}`],
   ])}
-${bars({ caption: `The ${metric} of each variant`, rows, unit: ' %' })}
+${bars({ caption: `${metric} by variant`, rows, unit: '%' })}
 ${table({
   ...{ caption: 'Variants', rows: test.variants, empty: html`` },
   columns: [
@@ -38,5 +40,5 @@ ${table({
     { title: 'Clicked', cell: ({ unique_clicked }: Variant) => count(unique_clicked) },
   ],
 })}
-${isOpen ? test.variants.map(({ key }) => button(visit, `/campaigns/${id}/winner`, `Choose ${key}`, { values: { variant: key } })) : ''}`
+${isOpen ? test.variants.map(({ key }) => button(visit, `/campaigns/${id}/winner`, `Choose variant ${key}`, { values: { variant: key } })) : ''}`
 }

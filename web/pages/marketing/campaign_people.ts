@@ -6,8 +6,8 @@ import type { Wire } from '#web/request/wire.ts'
 
 export type Engagement = Wire<CampaignEngagement>
 
-/** Lists of the people who opened, clicked and replied. */
-export function people({ opened, clicked, replied }: Engagement): Html {
+/** Lists the recipients who opened, clicked and replied. */
+export function activity({ opened, clicked, replied }: Engagement): Html {
   const link = ({ contact_id }: { contact_id: string | null }) => (contact_id ? `/contacts/${contact_id}` : '/contacts')
   const list = <Row extends { email: string; contact_id: string | null }>(
     caption: string,
@@ -25,7 +25,7 @@ export function people({ opened, clicked, replied }: Engagement): Html {
         })
   if (opened.length + clicked.length + replied.length === 0)
     return html`<p>Nobody has opened, clicked or replied yet.</p>`
-  return html`${list('Replied, newest first', replied, { title: 'When', cell: row => time(row.received_at) }, { title: 'Says', cell: row => row.preview })}
-${list('Clicked, newest first', clicked, { title: 'First', cell: row => time(row.clicked_at) }, { title: 'Clicks', cell: row => count(row.click_count) })}
-${list('Opened, newest first', opened, { title: 'First', cell: row => time(row.opened_at) }, { title: 'Opens', cell: row => count(row.open_count) })}`
+  return html`${list('Replied, newest first', replied, { title: 'Received', cell: row => time(row.received_at) }, { title: 'Reply', cell: row => row.preview })}
+${list('Clicked, newest first', clicked, { title: 'First click', cell: row => time(row.clicked_at) }, { title: 'Clicks', cell: row => count(row.click_count) })}
+${list('Opened, newest first', opened, { title: 'First open', cell: row => time(row.opened_at) }, { title: 'Opens', cell: row => count(row.open_count) })}`
 }

@@ -10,53 +10,50 @@ import type { Wire } from '#web/request/wire.ts'
 
 type Row = Wire<CampaignRecipient>
 
-const any = (names: readonly string[], words: Record<string, string> = {}) => [
-  ['', 'any'] as const,
-  ...names.map(name => [name, words[name] ?? name] as const),
-]
+const withAll = (names: readonly string[]) => [['', 'all'] as const, ...names.map(name => [name, name] as const)]
 
 const FILTERS: Field[] = [
   {
-    ...{ name: 'state', label: 'State', type: 'select' },
-    options: any(RecipientState.options, { excluded: 'left out' }),
+    ...{ name: 'state', label: 'Status', type: 'select' },
+    options: withAll(RecipientState.options),
   },
-  { name: 'type', label: 'What happened', type: 'select', options: any(RecipientType.options) },
-  { name: 'email', label: 'Address' },
+  { name: 'type', label: 'Event', type: 'select', options: withAll(RecipientType.options) },
+  { name: 'email', label: 'Email address' },
 ]
 
 const columns: Column<Row>[] = [
   { title: 'Email', cell: ({ email }) => email || 'deleted' },
   {
-    title: 'State',
-    cell: ({ state, status }) => badge(status ?? state, state === 'excluded' ? 'left out' : undefined),
+    title: 'Status',
+    cell: ({ state, status }) => badge(state === 'excluded' ? state : (status ?? state)),
   },
   { title: 'Reason', cell: ({ reason }) => reason?.replaceAll('_', ' ') ?? '' },
   {
-    title: 'Its email',
+    title: 'Message',
     cell: ({ email_id, email }) =>
-      email_id ? html`<a href="/emails/${email_id}">Email<span class="hidden"> to ${email}</span></a>` : '',
+      email_id ? html`<a href="/emails/${email_id}">View<span class="hidden"> email to ${email}</span></a>` : '',
   },
   { title: 'Sent', cell: ({ sent_at }) => time(sent_at, 'not yet') },
 ]
 
-/** To whom a campaign went or goes, and who was left out and why; of the newest run, or the one that `?run=` names. */
+/** Lists the recipients of a campaign and the excluded contacts with reasons, of the newest run or of `?run=`. */
 export const campaignRecipients = recordPage<Wire<Campaign>>(
   '/campaigns/:id/recipients',
   'getCampaign',
   async (found, visit) => {
     const query = listQuery(visit, 'run', ...FILTERS.map(({ name }) => name))
-    const list = await visit.ask<List<Row>>('listCampaignRecipients', { params: idOf(visit), query })
+    const list = await visit.call<List<Row>>('listCampaignRecipients', { params: idOf(visit), query })
     const { run } = visit.query
     return {
       title: `Recipients of ${found.name || found.subject || '(no name)'}`,
-      body: html`<p>Contacts who had unsubscribed, or had not subscribed to the topic, when it was sent are not listed.</p>
+      body: html`<p>Contacts who were unsubscribed, or not subscribed to the topic, when the campaign was sent are not listed.</p>
 ${filters(visit, visit.ctx.path, FILTERS, run ? hidden('run', run) : html``)}
 ${table({
-  ...{ caption: 'Recipients', columns, rows: list.data, empty: empty('There is no such recipient.') },
+  ...{ caption: 'Recipients', columns, rows: list.data, empty: empty('No recipients found.') },
   link: ({ contact_id }: Row) => (contact_id ? `/contacts/${contact_id}` : '/contacts'),
 })}
 ${pager(visit, list)}
-<p><a href="/campaigns/${found.id}${run ? `?${new URLSearchParams({ run })}` : ''}">The campaign</a></p>`,
+<p><a href="/campaigns/${found.id}${run ? `?${new URLSearchParams({ run })}` : ''}">Back to the campaign</a></p>`,
     }
   },
 )

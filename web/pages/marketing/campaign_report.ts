@@ -11,63 +11,63 @@ import { idOf } from '#web/layout/record_page.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { abTest } from './campaign_ab.ts'
-import { type Engagement, people } from './campaign_people.ts'
+import { activity, type Engagement } from './campaign_people.ts'
 
-type Sent = Wire<Campaign>
+type Found = Wire<Campaign>
 type Stats = Wire<CampaignStats>
 type Link = Wire<CampaignLink>
 
-/** The page of the recipients that a figure counts. */
-type Linked = (filter: { type?: string }) => string
+/** Returns the path of the page that lists the recipients of a figure. */
+type LinkTo = (filter: { type?: string }) => string
 
 const HOURS = 48
 const SHOWN_LINKS = 10
 
-/** The report of a campaign. For one that recurs: of its newest run, or of the run that `?run=` names. */
-export async function report(visit: Visit, found: Sent): Promise<Html> {
+/** The report of a campaign. For a recurring one, that of its newest run, or of the run in `?run=`. */
+export async function report(visit: Visit, found: Found): Promise<Html> {
   const { run } = visit.query
   const query: Record<string, string> = run ? { run } : {}
-  const to: Linked = filter => `/campaigns/${found.id}/recipients?${new URLSearchParams({ ...query, ...filter })}`
-  const asked = { params: idOf(visit), query }
-  const stats = await visit.ask<Stats>('getCampaignStats', asked)
-  const links = await visit.ask<List<Link>>('listCampaignLinks', asked)
-  const engagement = await visit.ask<Engagement>('getCampaignEngagement', asked)
+  const linkTo: LinkTo = filter => `/campaigns/${found.id}/recipients?${new URLSearchParams({ ...query, ...filter })}`
+  const request = { params: idOf(visit), query }
+  const stats = await visit.call<Stats>('getCampaignStats', request)
+  const links = await visit.call<List<Link>>('listCampaignLinks', request)
+  const engagement = await visit.call<Engagement>('getCampaignEngagement', request)
   return html`${await runsOf(visit, found)}
-${section('Delivery', delivery(stats, to))}
-${section('Engagement', html`${reactions(stats, to)}${await byHour(visit, found)}`)}
+${section('Delivery', deliveryChart(stats, linkTo))}
+${section('Engagement', html`${engagementChart(stats, linkTo)}${await byHour(visit, found)}`)}
 ${found.ab_test ? section('A/B test', await abTest(visit, found)) : ''}
 ${section('Links', linksOf(links.data))}
-${section('Who', people(engagement))}`
+${section('Activity', activity(engagement))}`
 }
 
-async function runsOf(visit: Visit, { id, recurrence }: Sent): Promise<Html> {
+async function runsOf(visit: Visit, { id, recurrence }: Found): Promise<Html> {
   if (!recurrence) return html``
-  const { data } = await visit.ask<List<Wire<CampaignRun>>>('listCampaignRuns', { params: { id } })
+  const { data } = await visit.call<List<Wire<CampaignRun>>>('listCampaignRuns', { params: { id } })
   const rows = {
     ...{ caption: 'Runs, newest first', rows: data, empty: html`` },
     link: ({ run }: Wire<CampaignRun>) => `/campaigns/${id}?run=${run}`,
   }
-  const titles = [
+  const columns = [
     { title: 'Run', cell: ({ run }: Wire<CampaignRun>) => run },
     { title: 'Status', cell: ({ status }: Wire<CampaignRun>) => badge(status) },
-    { title: 'Began', cell: ({ started_at }: Wire<CampaignRun>) => time(started_at) },
+    { title: 'Started', cell: ({ started_at }: Wire<CampaignRun>) => time(started_at) },
     { title: 'Recipients', cell: ({ recipients_count }: Wire<CampaignRun>) => count(recipients_count) },
   ]
-  return section('Runs', table({ ...rows, columns: titles }))
+  return section('Runs', table({ ...rows, columns }))
 }
 
-function delivery(stats: Stats, to: Linked): Html {
+function deliveryChart(stats: Stats, linkTo: LinkTo): Html {
   const { recipients, sent } = stats
   const rows = [
-    { name: 'delivered', value: stats.delivered, link: to({ type: 'delivered' }), tone: 'good' },
+    { name: 'delivered', value: stats.delivered, link: linkTo({ type: 'delivered' }), tone: 'good' },
     { name: 'pending', value: stats.pending, tone: 'wait' },
-    { name: 'bounced', value: stats.bounced, link: to({ type: 'bounced' }), tone: 'bad' },
+    { name: 'bounced', value: stats.bounced, link: linkTo({ type: 'bounced' }), tone: 'bad' },
     { name: 'failed', value: stats.failed, tone: 'bad' },
-    { name: 'suppressed', value: stats.suppressed, link: to({ type: 'suppressed' }), tone: 'note' },
+    { name: 'suppressed', value: stats.suppressed, link: linkTo({ type: 'suppressed' }), tone: 'note' },
     { name: 'canceled', value: stats.canceled, tone: 'note' },
   ]
-  return html`${bars({ caption: `What became of ${count(recipients)} recipients`, rows, whole: recipients })}
-<p><a href="${to({})}">All recipients</a>, <a href="${to({ type: 'suppressed' })}">those left out, with the reasons</a></p>
+  return html`${bars({ caption: `Delivery to ${count(recipients)} recipients`, rows, total: recipients })}
+<p><a href="${linkTo({})}">All recipients</a>, <a href="${linkTo({ type: 'suppressed' })}">excluded recipients with reasons</a></p>
 ${facts([
   ['Bounce rate', percent(stats.bounced, sent)],
   ['Complaints', `${count(stats.complained)} (${percent(stats.complained, stats.delivered)})`],
@@ -75,29 +75,29 @@ ${facts([
 ])}`
 }
 
-function reactions(stats: Stats, to: Linked): Html {
+function engagementChart(stats: Stats, linkTo: LinkTo): Html {
   const rows = [
-    { name: 'opened', value: stats.unique_opened, link: to({ type: 'opened' }), tone: 'good' },
-    { name: 'clicked', value: stats.unique_clicked, link: to({ type: 'clicked' }), tone: 'good' },
+    { name: 'opened', value: stats.unique_opened, link: linkTo({ type: 'opened' }), tone: 'good' },
+    { name: 'clicked', value: stats.unique_clicked, link: linkTo({ type: 'clicked' }), tone: 'good' },
     { name: 'replied', value: stats.replied, tone: 'good' },
-    { name: 'unsubscribed', value: stats.unsubscribed, link: to({ type: 'unsubscribed' }), tone: 'note' },
+    { name: 'unsubscribed', value: stats.unsubscribed, link: linkTo({ type: 'unsubscribed' }), tone: 'note' },
     { name: 'opened by machines only', value: stats.machine_opened, tone: 'plain' },
     { name: 'opened by Apple Mail only', value: stats.mpp_opened, tone: 'plain' },
     { name: 'clicked by machines only', value: stats.machine_clicked, tone: 'plain' },
   ]
   return bars({
-    caption: `What recipients of ${count(stats.delivered)} delivered emails did`,
+    caption: `Engagement with ${count(stats.delivered)} delivered emails`,
     rows,
-    whole: stats.delivered,
+    total: stats.delivered,
   })
 }
 
 type Hour = { period: string; opened: number; clicked: number }
 
-async function byHour(visit: Visit, { id, started_at }: Sent): Promise<Html> {
+async function byHour(visit: Visit, { id, started_at }: Found): Promise<Html> {
   if (!started_at) return html``
   const end = new Date(Math.min(Date.parse(started_at) + HOURS * 3_600_000, now().getTime()))
-  const { data } = await visit.ask<{ data: Hour[] }>('getEmailMetrics', {
+  const { data } = await visit.call<{ data: Hour[] }>('getEmailMetrics', {
     query: {
       ...{ start_date: started_at, end_date: end.toISOString(), granularity: 'hourly', dimensions: 'period' },
       ...{ metrics: 'opened,clicked', broadcast_id: id },

@@ -12,10 +12,10 @@ import { draftPage } from './campaign_draft.ts'
 import { campaignRecipients } from './campaign_recipients.ts'
 import { report } from './campaign_report.ts'
 
-type Sent = Wire<Campaign>
+type Row = Wire<Campaign>
 type Named = { id: string; name: string }
 
-const campaigns = listPage<Sent>({
+const campaigns = listPage<Row>({
   ...{ path: '/campaigns', title: 'Campaigns', operation: 'listCampaigns' },
   columns: [
     { title: 'Name', cell: ({ name, subject }) => name || subject || '(no name)' },
@@ -26,7 +26,7 @@ const campaigns = listPage<Sent>({
   empty: async visit => {
     const { id, name } = await exampleDomain(visit)
     const content = { from: `Acme <news@${name}>`, subject: 'March', html: '<p>Hello</p>' }
-    return ['There are no campaigns yet.', curl(visit, 'POST', '/campaigns', { ...content, audience_id: id })]
+    return ['No campaigns yet. Create one:', curl(visit, 'POST', '/campaigns', { ...content, audience_id: id })]
   },
   below: async visit =>
     section(
@@ -35,7 +35,7 @@ const campaigns = listPage<Sent>({
     ),
 })
 
-const campaign = recordPage<Sent>('/campaigns/:id', 'getCampaign', async (found, visit) => {
+const campaign = recordPage<Row>('/campaigns/:id', 'getCampaign', async (found, visit) => {
   const path = `/campaigns/${found.id}`
   const isDraft = found.status === 'draft'
   return {
@@ -46,43 +46,43 @@ const campaign = recordPage<Sent>('/campaigns/:id', 'getCampaign', async (found,
       ['From', found.from],
       ['Subject', found.subject],
       ['Scheduled', found.scheduled_at ? time(found.scheduled_at) : null],
-      ['Waits because', found.pause_reason],
-      ['Failed because', found.error],
+      ['Reason for waiting', found.pause_reason],
+      ['Error', found.error],
     ])}
 ${isDraft ? await draftPage(visit, found) : await report(visit, found)}
-${confirmButton(visit, `${path}/delete`, 'Delete', 'Nothing more of it is sent.')}`,
+${confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that are not sent yet will not be sent.')}`,
   }
 })
 
-/** The buttons that a campaign in a state has. */
+/** The buttons for a campaign with this status. */
 function buttonsOf(visit: Visit, path: string, status: string) {
-  const acts: Record<string, string[]> = {
+  const actions: Record<string, string[]> = {
     scheduled: ['cancel'],
     queued: ['pause', 'cancel'],
     testing: ['pause', 'cancel'],
     paused: ['resume', 'cancel'],
     sent: ['retry'],
   }
-  return [...(acts[status] ?? []), 'duplicate'].map(act =>
-    button(visit, `${path}/${act}`, `${act[0]?.toUpperCase()}${act.slice(1)}`),
+  return [...(actions[status] ?? []), 'duplicate'].map(name =>
+    button(visit, `${path}/${name}`, `${name[0]?.toUpperCase()}${name.slice(1)}`),
   )
 }
 
 async function fieldsOf(visit: Visit) {
   const options = async (operation: string) =>
-    (await visit.ask<List<Named>>(operation)).data.map(({ id, name }) => [id, name] as const)
+    (await visit.call<List<Named>>(operation)).data.map(({ id, name }) => [id, name] as const)
   const choice = (name: string, label: string, rows: (readonly [string, string])[]) =>
     ({ name, label, type: 'select', options: [['', 'None'], ...rows] }) as const
   return [
     { name: 'name', label: 'Name' },
     { name: 'from', label: 'From', required: true },
     { name: 'subject', label: 'Subject', required: true },
-    { name: 'preview_text', label: 'Preview text', hint: 'Shown by mail clients beside the subject.' },
+    { name: 'preview_text', label: 'Preview text', hint: 'Shown next to the subject in the inbox.' },
     choice('segment_id', 'Segment', await options('listSegments')),
     choice('audience_id', 'Audience', await options('listAudiences')),
     choice('topic_id', 'Topic', await options('listTopics')),
     choice('template_id', 'Template', await options('listTemplates')),
-    { name: 'html', label: 'HTML', type: 'textarea', rows: 12, hint: 'Unless a template is chosen.' },
+    { name: 'html', label: 'HTML', type: 'textarea', rows: 12, hint: 'Leave empty if you choose a template.' },
   ] as const
 }
 
@@ -97,46 +97,46 @@ const FIELDS = [
   'template_id',
   'html',
 ]
-const DONE: Record<string, string> = {
-  ...{ cancel: 'The campaign is canceled.', pause: 'The campaign is paused.', resume: 'The campaign goes on.' },
-  retry: 'The campaign is sent again to those whose email failed.',
+const NOTICES: Record<string, string> = {
+  ...{ cancel: 'Campaign canceled.', pause: 'Campaign paused.', resume: 'Campaign resumed.' },
+  retry: 'Sending again to the recipients whose email failed.',
 }
 
 export const campaignRoom: Room = {
   pages: [campaigns, campaign, campaignRecipients],
   actions: [
     action('/campaigns', campaigns, async (visit, form) => {
-      const body = Object.fromEntries(FIELDS.map(name => [name, form.given(name)]))
-      const { id } = await visit.ask<Sent>('createCampaign', { body })
-      return { to: `/campaigns/${id}`, notice: 'The campaign is a draft.' }
+      const body = Object.fromEntries(FIELDS.map(name => [name, form.optional(name)]))
+      const { id } = await visit.call<Row>('createCampaign', { body })
+      return { to: `/campaigns/${id}`, notice: 'Draft created.' }
     }),
     action('/campaigns/:id/test', campaign, async (visit, form) => {
-      await visit.ask('testCampaign', { params: idOf(visit), body: { to: form.list('to') } })
-      return { to: `/campaigns/${idOf(visit).id}`, notice: 'The test is on its way.' }
+      await visit.call('testCampaign', { params: idOf(visit), body: { to: form.list('to') } })
+      return { to: `/campaigns/${idOf(visit).id}`, notice: 'Test email queued.' }
     }),
     action('/campaigns/:id/send', campaign, async (visit, form) => {
       const body = {
         expected_recipients: Number(form.text('expected_recipients')),
-        scheduled_at: form.given('scheduled_at'),
+        scheduled_at: form.optional('scheduled_at'),
       }
-      await visit.ask('sendCampaign', { params: idOf(visit), body })
-      return { to: `/campaigns/${idOf(visit).id}`, notice: 'The campaign is being sent, or is scheduled.' }
+      await visit.call('sendCampaign', { params: idOf(visit), body })
+      return { to: `/campaigns/${idOf(visit).id}`, notice: 'The campaign is being sent or is scheduled.' }
     }),
     action('/campaigns/:id/winner', campaign, async (visit, form) => {
-      await visit.ask('chooseCampaignWinner', { params: idOf(visit), body: { variant: form.text('variant') } })
-      return { to: `/campaigns/${idOf(visit).id}`, notice: 'The winner is chosen.' }
+      await visit.call('chooseCampaignWinner', { params: idOf(visit), body: { variant: form.text('variant') } })
+      return { to: `/campaigns/${idOf(visit).id}`, notice: 'Winner chosen.' }
     }),
     action('/campaigns/:id/duplicate', campaign, async visit => {
-      const { id } = await visit.ask<Sent>('duplicateCampaign', { params: idOf(visit) })
-      return { to: `/campaigns/${id}`, notice: 'This is the copy.' }
+      const { id } = await visit.call<Row>('duplicateCampaign', { params: idOf(visit) })
+      return { to: `/campaigns/${id}`, notice: 'Campaign duplicated. This is the copy.' }
     }),
     action('/campaigns/:id/delete', campaign, async visit => {
-      await visit.ask('deleteCampaign', { params: idOf(visit) })
-      return { to: '/campaigns', notice: 'The campaign is deleted.' }
+      await visit.call('deleteCampaign', { params: idOf(visit) })
+      return { to: '/campaigns', notice: 'Campaign deleted.' }
     }),
-    ...Object.entries(DONE).map(([act, notice]) =>
-      action(`/campaigns/:id/${act}`, campaign, async visit => {
-        await visit.ask(`${act}Campaign`, { params: idOf(visit) })
+    ...Object.entries(NOTICES).map(([name, notice]) =>
+      action(`/campaigns/:id/${name}`, campaign, async visit => {
+        await visit.call(`${name}Campaign`, { params: idOf(visit) })
         return { to: `/campaigns/${idOf(visit).id}`, notice }
       }),
     ),

@@ -11,51 +11,51 @@ import type { Form } from '#web/request/form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
-type Person = Wire<Contact>
+type Row = Wire<Contact>
 type Mail = Wire<ListedEmail>
 
 const columns = [
-  { title: 'Email', cell: ({ email }: Person) => email },
-  { title: 'Name', cell: ({ first_name, last_name }: Person) => [first_name, last_name].filter(Boolean).join(' ') },
-  { title: 'State', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
-  { title: 'Created', cell: ({ created_at }: Person) => time(created_at) },
+  { title: 'Email', cell: ({ email }: Row) => email },
+  { title: 'Name', cell: ({ first_name, last_name }: Row) => [first_name, last_name].filter(Boolean).join(' ') },
+  { title: 'Status', cell: ({ unsubscribed }: Row) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
+  { title: 'Created', cell: ({ created_at }: Row) => time(created_at) },
 ]
 
 const contacts = page('/contacts', async visit => {
   const domains = await domainOptions(visit)
   const [[first = ''] = []] = domains
   const query = { ...listQuery(visit, 'email_contains'), domain: visit.query.domain || first }
-  const list = first ? await visit.ask<List<Person>>('listContacts', { query }) : { has_more: false, data: [] }
+  const list = first ? await visit.call<List<Row>>('listContacts', { query }) : { has_more: false, data: [] }
   const body = { email: 'anna@acme.org', first_name: 'Anna', domain: query.domain }
   return {
     title: 'Contacts',
     actions: html`${linkButton('/imports', 'Import')} <a href="/audiences">Audiences</a> <a href="/contact-properties">Properties</a>`,
     body: html`${filters(visit, '/contacts', [
       { name: 'domain', label: 'Domain', type: 'select', options: domains },
-      { name: 'email_contains', label: 'Address contains', type: 'search' },
+      { name: 'email_contains', label: 'Email contains', type: 'search' },
     ])}
 ${table({
   ...{
     caption: `Contacts of ${query.domain}, newest first`,
     columns,
     rows: list.data,
-    link: ({ id }: Person) => `/contacts/${id}`,
+    link: ({ id }: Row) => `/contacts/${id}`,
   },
-  empty: empty('No contact was found. This adds one:', curl(visit, 'POST', '/contacts', body)),
+  empty: empty('No contacts found. Add one:', curl(visit, 'POST', '/contacts', body)),
 })}
 ${pager(visit, list)}
 ${section('Add a contact', form(visit, { action: '/contacts', submit: 'Add contact', fields: fieldsOf(domains) }))}`,
   }
 })
 
-const contact = recordPage<Person>('/contacts/:id', 'getContact', async (person, visit) => {
+const contact = recordPage<Row>('/contacts/:id', 'getContact', async (person, visit) => {
   const query = { contact_id: person.id, limit: '20' }
-  const mail = await visit.ask<List<Mail>>('listEmails', { query })
+  const mail = await visit.call<List<Mail>>('listEmails', { query })
   const { id, email, unsubscribed } = person
   return {
     title: email,
     actions: html`${badge(unsubscribed ? 'unsubscribed' : 'subscribed')}
-${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Subscribe again' : 'Unsubscribe', {
+${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Resubscribe' : 'Unsubscribe', {
   values: { unsubscribed: String(!unsubscribed) },
 })}`,
     body: html`${facts([
@@ -65,18 +65,23 @@ ${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Subscribe again'
       ['Created', time(person.created_at)],
     ])}
 ${section(
-  'Email to this contact',
+  'Emails to this contact',
   table({
-    ...{ caption: 'Newest first', rows: mail.data, link: ({ id }: Mail) => `/emails/${id}`, empty: empty('None yet.') },
+    ...{
+      caption: 'Newest first',
+      rows: mail.data,
+      link: ({ id }: Mail) => `/emails/${id}`,
+      empty: empty('No emails yet.'),
+    },
     columns: [
       { title: 'Subject', cell: ({ subject }: Mail) => subject },
       { title: 'Status', cell: ({ status }: Mail) => badge(status) },
-      { title: 'When', cell: ({ created_at }: Mail) => time(created_at) },
+      { title: 'Created', cell: ({ created_at }: Mail) => time(created_at) },
     ],
   }),
 )}
-${section('Change', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person) }))}
-${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'An opt-out is kept: added again, the contact stays unsubscribed.')}`,
+${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person) }))}
+${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'Unsubscribes are remembered: if you add the contact again, it stays unsubscribed.')}`,
   }
 })
 
@@ -88,44 +93,50 @@ function fieldsOf(domains: readonly (readonly [string, string])[]): Field[] {
   ]
 }
 
-function namesOf(person?: Person): Field[] {
+function namesOf(person?: Row): Field[] {
   return [
     { name: 'first_name', label: 'First name', value: person?.first_name },
     { name: 'last_name', label: 'Last name', value: person?.last_name },
     {
-      ...{ name: 'properties', label: 'Properties', type: 'textarea', rows: 3, hint: 'As JSON: {"plan":"gold"}' },
+      ...{
+        name: 'properties',
+        label: 'Properties',
+        type: 'textarea',
+        rows: 3,
+        hint: 'JSON, for example: {"plan":"gold"}',
+      },
       value: person && Object.keys(person.properties).length > 0 ? JSON.stringify(person.properties) : '',
     },
   ]
 }
 
-function given(form: Form) {
-  const names = { first_name: form.orNull('first_name'), last_name: form.orNull('last_name') }
+function readContact(form: Form) {
+  const names = { first_name: form.textOrNull('first_name'), last_name: form.textOrNull('last_name') }
   return { ...names, properties: form.json('properties') ?? {} }
 }
 
-const changed = (visit: Visit, notice: string) => ({ to: `/contacts/${idOf(visit).id}`, notice })
+const backTo = (visit: Visit, notice: string) => ({ to: `/contacts/${idOf(visit).id}`, notice })
 
 export const contactRoom: Room = {
   pages: [contacts, contact],
   actions: [
     action('/contacts', contacts, async (visit, form) => {
-      const body = { email: form.text('email'), domain: form.given('domain'), ...given(form) }
-      const { id } = await visit.ask<Person>('createContact', { body })
-      return { to: `/contacts/${id}`, notice: 'The contact is saved.' }
+      const body = { email: form.text('email'), domain: form.optional('domain'), ...readContact(form) }
+      const { id } = await visit.call<Row>('createContact', { body })
+      return { to: `/contacts/${id}`, notice: 'Contact saved.' }
     }),
     action('/contacts/:id', contact, async (visit, form) => {
-      await visit.ask('updateContact', { params: idOf(visit), body: given(form) })
-      return changed(visit, 'The contact is changed.')
+      await visit.call('updateContact', { params: idOf(visit), body: readContact(form) })
+      return backTo(visit, 'Contact updated.')
     }),
     action('/contacts/:id/subscription', contact, async (visit, form) => {
       const unsubscribed = form.text('unsubscribed') === 'true'
-      await visit.ask('updateContact', { params: idOf(visit), body: { unsubscribed } })
-      return changed(visit, unsubscribed ? 'The contact is unsubscribed.' : 'The contact is subscribed again.')
+      await visit.call('updateContact', { params: idOf(visit), body: { unsubscribed } })
+      return backTo(visit, unsubscribed ? 'Contact unsubscribed.' : 'Contact resubscribed.')
     }),
     action('/contacts/:id/delete', contact, async visit => {
-      await visit.ask('deleteContact', { params: idOf(visit) })
-      return { to: '/contacts', notice: 'The contact is deleted.' }
+      await visit.call('deleteContact', { params: idOf(visit) })
+      return { to: '/contacts', notice: 'Contact deleted.' }
     }),
   ],
 }

@@ -15,13 +15,13 @@ import { audienceOptions } from './audiences.ts'
 type Import = Wire<ContactImport>
 type WithErrors = Import & { errors: Wire<RecordError>[] }
 
-/** Members of contacts that columns of a file may hold. */
-const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
+/** Fields of contacts that columns of a file may set. */
+const FIELDS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
 
 const imports = listPage<Import>({
   ...{ path: '/imports', title: 'Imports', operation: 'listContactImports' },
   columns: [
-    { title: 'Begun', cell: ({ created_at }) => time(created_at) },
+    { title: 'Started', cell: ({ created_at }) => time(created_at) },
     { title: 'Status', cell: ({ status }) => badge(status) },
     { title: 'Created', cell: ({ counts }) => count(counts.created) },
     { title: 'Updated', cell: ({ counts }) => count(counts.updated) },
@@ -29,59 +29,59 @@ const imports = listPage<Import>({
     { title: 'Failed', cell: ({ counts }) => count(counts.failed) },
   ],
   empty: async visit => [
-    'No file of contacts was imported yet.',
+    'No imports yet. Import a file:',
     `${curl(visit, 'GET', '/contacts/imports')} -F file=@contacts.csv -F domain=${(await exampleDomain(visit)).name}`,
   ],
   below: async visit => section('Import a file', await uploadForm(visit)),
 })
 
 async function uploadForm(visit: Visit): Promise<Html> {
-  const column = (member: string) =>
-    ({ name: `column_${member}`, label: `Column of ${member}`, placeholder: member }) as const
+  const column = (field: string) =>
+    ({ name: `column_${field}`, label: `Column for ${field}`, placeholder: field }) as const
   return form(visit, {
     ...{ action: '/imports', submit: 'Import' },
     fields: [
       {
         ...{ name: 'file', label: 'CSV file', type: 'file', accept: '.csv,text/csv', required: true },
-        hint: 'Its first line names the columns: email, first_name, last_name, unsubscribed, timezone, and properties.',
+        hint: 'The first line has the column names: email, first_name, last_name, unsubscribed, timezone, and properties.',
       },
-      { name: 'audience_id', label: 'Into the audience', type: 'select', options: await audienceOptions(visit) },
-      ...MEMBERS.map(column),
+      { name: 'audience_id', label: 'Audience', type: 'select', options: await audienceOptions(visit) },
+      ...FIELDS.map(column),
       {
-        ...{ name: 'columns', label: 'Columns of properties', type: 'textarea', rows: 3 },
-        hint: 'One per line, the key of the property first: plan = Tariff. Only where they differ.',
+        ...{ name: 'columns', label: 'Columns for properties', type: 'textarea', rows: 3 },
+        hint: 'Only for columns that are not named like their property. One per line, as property = column.',
       },
       {
         ...{ name: 'create_properties', label: 'Create missing properties', type: 'checkbox', value: true },
-        hint: 'Otherwise columns that are no property are ignored.',
+        hint: 'Otherwise, columns without a matching property are ignored.',
       },
-      { name: 'skip', label: 'Leave contacts that exist already as they are', type: 'checkbox' },
-      { name: 'resubscribe', label: 'Subscribe again those who have unsubscribed', type: 'checkbox' },
+      { name: 'skip', label: 'Skip existing contacts', type: 'checkbox' },
+      { name: 'resubscribe', label: 'Resubscribe contacts who have unsubscribed', type: 'checkbox' },
     ],
   })
 }
 
-const imported = recordPage<WithErrors>('/imports/:id', 'getContactImport', found => {
+const importPage = recordPage<WithErrors>('/imports/:id', 'getContactImport', found => {
   const { id, status, counts, records, ignored_columns, errors } = found
-  const isOpen = status === 'queued' || status === 'in_progress'
+  const isRunning = status === 'queued' || status === 'in_progress'
   const file = `/api/contacts/imports/${id}/errors?format=csv`
   return {
-    title: 'Import of contacts',
-    isLive: isOpen,
+    title: 'Contact import',
+    isLive: isRunning,
     actions: badge(status),
-    body: html`${isOpen ? progress(counts.total, records) : ''}
+    body: html`${isRunning ? progress(counts.total, records) : ''}
 ${facts([
-  ['Stopped because', found.error],
+  ['Error', found.error],
   ['Records', records === null ? 'not counted yet' : count(records)],
   ['Created', count(counts.created)],
   ['Updated', count(counts.updated)],
   ['Skipped', count(counts.skipped)],
   ['Failed', count(counts.failed)],
   ['Ignored columns', ignored_columns.join(', ')],
-  ['Begun', time(found.created_at)],
-  ['Ended', time(found.completed_at, 'not yet')],
+  ['Started', time(found.created_at)],
+  ['Completed', time(found.completed_at, 'not yet')],
 ])}
-${errors.length > 0 ? section('Records that were not stored', html`${errorTable(errors)}<p>${linkButton(file, 'All of them as CSV')}</p>`) : ''}
+${errors.length > 0 ? section('Skipped and failed records', html`${errorTable(errors)}<p>${linkButton(file, 'Download all as CSV')}</p>`) : ''}
 <p><a href="/imports">Imports</a></p>`,
   }
 })
@@ -100,35 +100,35 @@ function errorTable(rows: Wire<RecordError>[]): Html {
     ...{ caption: 'The first 100, in the order of the file', rows, empty: html`` },
     columns: [
       { title: 'Line', cell: ({ line }) => count(line) },
-      { title: 'Address', cell: ({ email }) => email ?? '' },
+      { title: 'Email', cell: ({ email }) => email ?? '' },
       { title: 'Outcome', cell: ({ outcome }) => badge(outcome) },
-      { title: 'Why', cell: ({ message }) => message },
+      { title: 'Reason', cell: ({ message }) => message },
     ],
   })
 }
 
-/** The column map that the fields of the form make; undefined if all are empty. */
+/** Reads the column map from the form; undefined if all its fields are empty. */
 function columnMap(form: Form): object | undefined {
-  const members = MEMBERS.flatMap(name => (form.given(`column_${name}`) ? [[name, form.text(`column_${name}`)]] : []))
+  const fields = FIELDS.flatMap(name => (form.optional(`column_${name}`) ? [[name, form.text(`column_${name}`)]] : []))
   const properties = form.list('columns').map(line => {
     const [key = '', ...column] = line.split('=')
     return [key.trim(), { column: column.join('=').trim() || key.trim() }]
   })
-  if (members.length + properties.length === 0) return undefined
-  return { ...Object.fromEntries(members), properties: Object.fromEntries(properties) }
+  if (fields.length + properties.length === 0) return undefined
+  return { ...Object.fromEntries(fields), properties: Object.fromEntries(properties) }
 }
 
 export const importRoom: Room = {
-  pages: [imports, imported],
+  pages: [imports, importPage],
   actions: [
     action('/imports', imports, async (visit, form) => {
       const body = {
-        ...{ file: true, audience_id: form.given('audience_id'), column_map: columnMap(form) },
+        ...{ file: true, audience_id: form.optional('audience_id'), column_map: columnMap(form) },
         ...{ create_properties: form.has('create_properties'), resubscribe: form.has('resubscribe') },
         on_conflict: form.has('skip') ? 'skip' : 'upsert',
       }
-      const { id } = await visit.ask<Import>('importContacts', { body })
-      return { to: `/imports/${id}`, notice: 'The import has begun.' }
+      const { id } = await visit.call<Import>('importContacts', { body })
+      return { to: `/imports/${id}`, notice: 'Import started.' }
     }),
   ],
 }

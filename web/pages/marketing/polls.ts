@@ -14,28 +14,28 @@ const polls = listPage<Wire<ListedPoll>>({
   ...{ path: '/polls', title: 'Polls', operation: 'listPolls' },
   columns: [
     { title: 'Question', cell: ({ question }) => question },
-    { title: 'Answers', cell: ({ responses_count }) => count(responses_count) },
+    { title: 'Responses', cell: ({ responses_count }) => count(responses_count) },
     { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
-  empty: () => ['No email or campaign has asked a question yet.'],
+  empty: () => ['No polls yet. Emails and campaigns with a poll are listed here.'],
 })
 
 const poll = recordPage<Wire<Poll>>('/polls/:id', 'getPoll', found => ({
   title: found.question,
   body: html`${facts([
     ['Sent to', count(found.sent_count)],
-    ['Answers', count(found.responses_count)],
+    ['Responses', count(found.responses_count)],
   ])}
-${section('Results', bars({ caption: 'Last answer of each recipient', rows: found.answers.map(({ label, count }) => ({ name: label, value: count, tone: 'good' })), whole: found.responses_count }))}
+${section('Results', bars({ caption: 'Latest answer of each recipient', rows: found.answers.map(({ label, count }) => ({ name: label, value: count, tone: 'good' })), total: found.responses_count }))}
 ${section(
-  'Who answered',
+  'Responses',
   table({
-    ...{ caption: 'Newest first', rows: found.responses, empty: empty('Nobody has answered yet.') },
+    ...{ caption: 'Newest first', rows: found.responses, empty: empty('No responses yet.') },
     link: ({ contact_id }: Response) => (contact_id ? `/contacts/${contact_id}` : '/contacts'),
     columns: [
       { title: 'Email', cell: ({ email }: Response) => email },
       { title: 'Answer', cell: ({ answer }: Response) => answer },
-      { title: 'When', cell: ({ answered_at }: Response) => time(answered_at) },
+      { title: 'Time', cell: ({ answered_at }: Response) => time(answered_at) },
     ],
   }),
 )}`,

@@ -16,11 +16,11 @@ const properties = listPage<Property>({
   columns: [
     { title: 'Key', cell: ({ key }) => html`<code>${key}</code>` },
     { title: 'Type', cell: ({ type }) => type },
-    { title: 'Fallback', cell: ({ fallback_value }) => fallback_value ?? '' },
+    { title: 'Fallback value', cell: ({ fallback_value }) => fallback_value ?? '' },
     { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
   empty: visit => [
-    'Contacts have no properties.',
+    'No contact properties yet. Create one:',
     curl(visit, 'POST', '/contact-properties', { key: 'plan', type: 'string' }),
   ],
   below: visit =>
@@ -29,12 +29,17 @@ const properties = listPage<Property>({
       form(visit, {
         ...{ action: '/contact-properties', submit: 'Create' },
         fields: [
-          { name: 'key', label: 'Key', required: true, hint: 'Letters, digits and _. Templates read it: {{plan}}' },
+          {
+            name: 'key',
+            label: 'Key',
+            required: true,
+            hint: 'Letters, digits and _. Use it in templates as {{plan}}.',
+          },
           {
             ...{ name: 'type', label: 'Type', type: 'select' },
             options: optionsOf(['string', 'number']),
           },
-          { name: 'fallback_value', label: 'Fallback', hint: 'For contacts that have no value.' },
+          { name: 'fallback_value', label: 'Fallback value', hint: 'Used for contacts without a value.' },
         ],
       }),
     ),
@@ -42,18 +47,16 @@ const properties = listPage<Property>({
 
 const property = recordPage<Property>('/contact-properties/:id', 'getContactProperty', (found, visit) => {
   const { id, key, type, fallback_value: value } = found
-  const fields = [
-    { name: 'fallback_value', label: 'Fallback', value: value === null ? '' : String(value), hint: 'Empty: none.' },
-  ]
+  const fields = [{ name: 'fallback_value', label: 'Fallback value', value: value === null ? '' : String(value) }]
   return {
     title: key,
     body: html`${facts([
       ['Type', type],
-      ['Fallback', value],
+      ['Fallback value', value],
       ['Created', time(found.created_at)],
     ])}
 ${form(visit, { action: `/contact-properties/${id}`, submit: 'Save', fields })}
-${confirmButton(visit, `/contact-properties/${id}/delete`, 'Delete', 'All contacts lose its value.')}`,
+${confirmButton(visit, `/contact-properties/${id}/delete`, 'Delete', 'Its value is deleted from all contacts.')}`,
   }
 })
 
@@ -62,19 +65,19 @@ export const propertyRoom: Room = {
   actions: [
     action('/contact-properties', properties, async (visit, form) => {
       const type = form.text('type')
-      const body = { key: form.text('key'), type, fallback_value: form.typed('fallback_value', type) }
-      await visit.ask('createContactProperty', { body })
-      return { to: '/contact-properties', notice: 'The property is created.' }
+      const body = { key: form.text('key'), type, fallback_value: form.propertyValue('fallback_value', type) }
+      await visit.call('createContactProperty', { body })
+      return { to: '/contact-properties', notice: 'Property created.' }
     }),
     action('/contact-properties/:id', property, async (visit, form) => {
-      const { type } = await visit.ask<Property>('getContactProperty', { params: idOf(visit) })
-      const body = { fallback_value: form.typed('fallback_value', type) }
-      await visit.ask('updateContactProperty', { params: idOf(visit), body })
-      return { to: `/contact-properties/${idOf(visit).id}`, notice: 'The property is changed.' }
+      const { type } = await visit.call<Property>('getContactProperty', { params: idOf(visit) })
+      const body = { fallback_value: form.propertyValue('fallback_value', type) }
+      await visit.call('updateContactProperty', { params: idOf(visit), body })
+      return { to: `/contact-properties/${idOf(visit).id}`, notice: 'Property updated.' }
     }),
     action('/contact-properties/:id/delete', property, async visit => {
-      await visit.ask('deleteContactProperty', { params: idOf(visit) })
-      return { to: '/contact-properties', notice: 'The property is deleted.' }
+      await visit.call('deleteContactProperty', { params: idOf(visit) })
+      return { to: '/contact-properties', notice: 'Property deleted.' }
     }),
   ],
 }

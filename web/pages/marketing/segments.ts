@@ -20,7 +20,7 @@ const segments = listPage<Wire<ListedSegment>>({
     { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
   empty: async visit => [
-    'There are no segments.',
+    'No segments yet. Create one:',
     curl(visit, 'POST', '/segments', { name: 'Gold', domain: (await exampleDomain(visit)).name }),
   ],
   below: async visit =>
@@ -41,7 +41,7 @@ const segments = listPage<Wire<ListedSegment>>({
             label: 'Rules',
             type: 'textarea',
             rows: 5,
-            hint: 'As JSON: {"field":"properties.plan","operator":"eq","value":"gold"}. Empty: all contacts.',
+            hint: 'JSON, such as {"field":"properties.plan","operator":"eq","value":"gold"}. Leave empty for all contacts.',
           },
         ],
       }),
@@ -49,7 +49,10 @@ const segments = listPage<Wire<ListedSegment>>({
 })
 
 const segment = recordPage<Wire<Segment>>('/segments/:id', 'getSegment', async (found, visit) => {
-  const members = await visit.ask<List<Person>>('listSegmentContacts', { params: idOf(visit), query: listQuery(visit) })
+  const members = await visit.call<List<Person>>('listSegmentContacts', {
+    params: idOf(visit),
+    query: listQuery(visit),
+  })
   return {
     title: found.name,
     body: html`${facts([
@@ -63,13 +66,13 @@ ${section(
     ...{ caption: 'Contacts in this segment', rows: members.data, link: ({ id }: Person) => `/contacts/${id}` },
     columns: [
       { title: 'Email', cell: ({ email }: Person) => email },
-      { title: 'State', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
+      { title: 'Status', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
     ],
-    empty: empty('Nobody is in it.'),
+    empty: empty('No contacts in this segment.'),
   }),
 )}
 ${pager(visit, members)}
-${confirmButton(visit, `/segments/${found.id}/delete`, 'Delete', 'Its contacts stay.')}`,
+${confirmButton(visit, `/segments/${found.id}/delete`, 'Delete', 'The contacts are not deleted.')}`,
   }
 })
 
@@ -78,11 +81,11 @@ const topics = listPage<Wire<Topic>>({
   columns: [
     { title: 'Name', cell: ({ name }) => name },
     { title: 'Description', cell: ({ description }) => description ?? '' },
-    { title: 'By default', cell: ({ default_subscription }) => default_subscription.replace('_', ' ') },
-    { title: 'Shown to contacts', cell: ({ visibility }) => visibility },
+    { title: 'Default subscription', cell: ({ default_subscription }) => default_subscription.replace('_', ' ') },
+    { title: 'Visibility', cell: ({ visibility }) => visibility },
   ],
   empty: visit => [
-    'There are no topics.',
+    'No topics yet. Create one:',
     curl(visit, 'POST', '/topics', { name: 'News', default_subscription: 'opt_in' }),
   ],
   below: visit =>
@@ -95,11 +98,11 @@ const topics = listPage<Wire<Topic>>({
           { name: 'description', label: 'Description' },
           {
             name: 'default_subscription',
-            label: 'Contacts who did not choose',
+            label: 'Default subscription',
             type: 'select',
             options: [
-              ['opt_in', 'get it'],
-              ['opt_out', 'do not get it'],
+              ['opt_in', 'subscribed'],
+              ['opt_out', 'not subscribed'],
             ],
           },
         ],
@@ -112,22 +115,22 @@ export const segmentRoom: Room = {
   actions: [
     action('/segments', segments, async (visit, form) => {
       const body = { name: form.text('name'), domain: form.text('domain'), rules: form.json('rules') }
-      const { id } = await visit.ask<Wire<Segment>>('createSegment', { body })
-      return { to: `/segments/${id}`, notice: 'The segment is created.' }
+      const { id } = await visit.call<Wire<Segment>>('createSegment', { body })
+      return { to: `/segments/${id}`, notice: 'Segment created.' }
     }),
     action('/segments/:id/delete', segment, async visit => {
-      await visit.ask('deleteSegment', { params: idOf(visit) })
-      return { to: '/segments', notice: 'The segment is deleted.' }
+      await visit.call('deleteSegment', { params: idOf(visit) })
+      return { to: '/segments', notice: 'Segment deleted.' }
     }),
     action('/topics', topics, async (visit, form) => {
       const subscription = form.text('default_subscription')
       const body = {
         name: form.text('name'),
-        description: form.given('description'),
+        description: form.optional('description'),
         default_subscription: subscription,
       }
-      await visit.ask('createTopic', { body })
-      return { to: '/topics', notice: 'The topic is created.' }
+      await visit.call('createTopic', { body })
+      return { to: '/topics', notice: 'Topic created.' }
     }),
   ],
 }

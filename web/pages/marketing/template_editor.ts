@@ -11,43 +11,54 @@ import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
-export type Shown = Wire<Template>
-type Variable = Shown['variables'][number]
+export type Found = Wire<Template>
+type Variable = Found['variables'][number]
 type Content = { subject: string | null; html: string; text: string | null }
 
-/** The fields of a template, with those that a new one has. */
-export function fieldsOf(found?: Shown): Field[] {
+/** The fields of a template; without values for a new one. */
+export function fieldsOf(found?: Found): Field[] {
   return [
     { name: 'name', label: 'Name', required: true, value: found?.name },
-    { name: 'alias', label: 'Alias', value: found?.alias, hint: 'A name for programs.' },
+    { name: 'alias', label: 'Alias', value: found?.alias, hint: 'A name for API requests.' },
     { name: 'from', label: 'From', value: found?.from },
-    { name: 'subject', label: 'Subject', value: found?.subject, hint: 'May have placeholders: {{first_name}}' },
+    {
+      name: 'subject',
+      label: 'Subject',
+      value: found?.subject,
+      hint: 'May contain variables, such as {{first_name}}.',
+    },
     { name: 'html', label: 'HTML', type: 'textarea', rows: 16, value: found?.html, required: true },
-    { name: 'text', label: 'Text', type: 'textarea', value: found?.text, hint: 'Empty: made from the HTML.' },
+    {
+      name: 'text',
+      label: 'Text',
+      type: 'textarea',
+      value: found?.text,
+      hint: 'Leave empty to generate it from the HTML.',
+    },
   ]
 }
 
-/** Returns the values of the editor's fields. */
-export function given(form: Form) {
+/** Reads the fields of the editor. */
+export function readTemplate(form: Form) {
   return {
-    ...{ name: form.text('name'), alias: form.orNull('alias') },
-    ...{ from: form.given('from'), subject: form.given('subject') },
+    ...{ name: form.text('name'), alias: form.textOrNull('alias') },
+    ...{ from: form.optional('from'), subject: form.optional('subject') },
     ...{ html: form.raw('html'), text: form.text('text') ? form.raw('text') : null },
   }
 }
 
-/** The fields beside the mail that they make; view-only members read the source. */
-export function editor(visit: Visit, found: Shown): Html {
+/** The fields beside a preview of the email. View-only members see the source instead of the fields. */
+export function editor(visit: Visit, found: Found): Html {
   const path = `/templates/${found.id}`
   const frame = html`<iframe name="preview" title="Preview" sandbox="${SANDBOX}" src="${path}/preview"></iframe>`
   if (!visit.mayChange) {
     return html`${section('Preview', frame)}${section('HTML', preformatted(found.html, 'HTML of the template'))}
 ${found.text ? section('Text', preformatted(found.text, 'Text of the template')) : ''}`
   }
-  const values = found.variables.map(({ key }) => ({ name: `value_${key}`, label: `Value of ${key} in the preview` }))
-  const to = { name: 'to', label: 'Test addresses', hint: 'Up to 10, with commas. They get the mail of the preview.' }
+  const values = found.variables.map(({ key }) => ({ name: `value_${key}`, label: `Preview value of ${key}` }))
+  const to = { name: 'to', label: 'Test addresses', hint: 'Up to 10 addresses, separated by commas.' }
   const buttons = html`<p><button formaction="${path}/preview" formtarget="preview" formnovalidate data-preview>Preview</button>
-<button formaction="${path}/preview" formtarget="preview" formnovalidate name="part" value="text">Preview text</button>
+<button formaction="${path}/preview" formtarget="preview" formnovalidate name="part" value="text">Preview plain text</button>
 <button formaction="${path}/test">Save and send a test</button></p>`
   return section(
     'Content',
@@ -57,45 +68,45 @@ ${form(visit, { action: path, submit: 'Save', fields: [...fieldsOf(found), ...va
   )
 }
 
-/** The form of the types and fallbacks of the variables. */
-export function variablesForm(visit: Visit, { id, variables }: Shown): Html {
+/** A form for the types and fallback values of the variables. */
+export function variablesForm(visit: Visit, { id, variables }: Found): Html {
   if (variables.length === 0) return html``
   const types = optionsOf(['string', 'number'])
   const fields = variables.flatMap(({ key, type, fallback_value: value }) => [
     { name: `type_${key}`, label: `Type of ${key}`, type: 'select', value: type, options: types } as const,
-    { name: `fallback_${key}`, label: `Fallback of ${key}`, value: value === null ? '' : String(value) },
+    { name: `fallback_${key}`, label: `Fallback value of ${key}`, value: value === null ? '' : String(value) },
   ])
   return section('Variables', form(visit, { action: `/templates/${id}/variables`, submit: 'Save variables', fields }))
 }
 
-export function givenVariables(form: Form, { variables }: Shown): object[] {
+export function readVariables(form: Form, { variables }: Found): object[] {
   return variables.map(({ key }) => {
     const type = form.text(`type_${key}`)
-    return { key, type, fallback_value: form.typed(`fallback_${key}`, type) }
+    return { key, type, fallback_value: form.propertyValue(`fallback_${key}`, type) }
   })
 }
 
-/** Values for the preview and for tests; a variable without one has its fallback, or else its name. */
+/** Returns values for the preview and for test emails. Defaults: the fallback value, the name of the variable, or 0 for a number. */
 export function valuesOf(form: Form | null, variables: Variable[]): Record<string, string | number> {
   const entries = variables.flatMap(({ key, type, fallback_value }): [string, string | number][] => {
-    const given = form?.typed(`value_${key}`, type) ?? null
-    if (given !== null) return [[key, given]]
+    const value = form?.propertyValue(`value_${key}`, type) ?? null
+    if (value !== null) return [[key, value]]
     return fallback_value === null ? [[key, type === 'number' ? 0 : key]] : []
   })
   return Object.fromEntries(entries)
 }
 
-/** Responds with the mail of a template for its frame: as it is stored or, of a form, as it was typed. */
+/** Responds with the rendered template for the frame: from the form or, without one, as it is stored. */
 export async function respondPreview(visit: Visit, form: Form | null): Promise<void> {
-  const found = await visit.ask<Shown>('getTemplate', { params: idOf(visit) })
-  const content: Content = form ? { ...given(form), subject: form.text('subject') } : found
+  const found = await visit.call<Found>('getTemplate', { params: idOf(visit) })
+  const content: Content = form ? { ...readTemplate(form), subject: form.text('subject') } : found
   await respondMail(visit, await render(content, valuesOf(form, found.variables), found, form?.text('part') === 'text'))
 }
 
 async function render(
   content: Content,
   values: ReturnType<typeof valuesOf>,
-  found: Shown,
+  found: Found,
   isText: boolean,
 ): Promise<string> {
   try {

@@ -8,33 +8,33 @@ import type { Form } from '#web/request/form.ts'
 import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import {
   editor,
+  type Found,
   fieldsOf,
-  given,
-  givenVariables,
+  readTemplate,
+  readVariables,
   respondPreview,
-  type Shown,
   valuesOf,
   variablesForm,
 } from './template_editor.ts'
 
 type Content = { subject: string; html: string | null; text: string | null }
 
-const templates = listPage<Shown>({
+const templates = listPage<Found>({
   ...{ path: '/templates', title: 'Templates', operation: 'listTemplates' },
   columns: [
     { title: 'Name', cell: ({ name }) => name },
     { title: 'Status', cell: ({ status }) => badge(status) },
     { title: 'Alias', cell: ({ alias }) => alias ?? '' },
-    { title: 'Changed', cell: ({ updated_at }) => time(updated_at) },
+    { title: 'Updated', cell: ({ updated_at }) => time(updated_at) },
   ],
   empty: visit => [
-    'There are no templates yet.',
+    'No templates yet. Create one:',
     curl(visit, 'POST', '/templates', { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>Welcome!</p>' }),
   ],
   below: visit => section('New template', form(visit, { action: '/templates', submit: 'Create', fields: fieldsOf() })),
 })
 
-const template = recordPage<Shown>('/templates/:id', 'getTemplate', (found, visit) => {
+const template = recordPage<Found>('/templates/:id', 'getTemplate', (found, visit) => {
   const path = `/templates/${found.id}`
   return {
     title: found.name,
@@ -47,21 +47,21 @@ const template = recordPage<Shown>('/templates/:id', 'getTemplate', (found, visi
     ])}
 ${editor(visit, found)}
 ${variablesForm(visit, found)}
-${confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that were sent keep their content.')}`,
+${confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that are already sent keep their content.')}`,
   }
 })
 
-/** Sends the newest version, published or not, to whoever looks at it before. */
+/** Sends the newest version, published or not, to the test addresses. Returns a notice. */
 async function sendTest(visit: Visit, form: Form): Promise<string> {
-  const found = await visit.ask<Shown>('getTemplate', { params: idOf(visit) })
+  const found = await visit.call<Found>('getTemplate', { params: idOf(visit) })
   const body = { variables: valuesOf(form, found.variables) }
-  const mail = await visit.ask<Content>('renderTemplate', { params: idOf(visit), body })
+  const mail = await visit.call<Content>('renderTemplate', { params: idOf(visit), body })
   const { subject, html, text } = mail
   const to = form.list('to')
-  await visit.ask('sendEmail', {
+  await visit.call('sendEmail', {
     body: { from: found.from || undefined, to, subject: subject || undefined, html, text },
   })
-  return `The test to ${to.join(', ')} is on its way.`
+  return `Test email to ${to.join(', ')} queued.`
 }
 
 export const templateRoom: Room = {
@@ -69,37 +69,37 @@ export const templateRoom: Room = {
   files: [file('/templates/:id/preview', visit => respondPreview(visit, null))],
   actions: [
     action('/templates', templates, async (visit, form) => {
-      const { id } = await visit.ask<Shown>('createTemplate', { body: given(form) })
-      return { to: `/templates/${id}`, notice: 'The template is a draft until you publish it.' }
+      const { id } = await visit.call<Found>('createTemplate', { body: readTemplate(form) })
+      return { to: `/templates/${id}`, notice: 'Template created as a draft. Publish it to use it.' }
     }),
     action('/templates/:id', template, async (visit, form) => {
-      await visit.ask('updateTemplate', { params: idOf(visit), body: given(form) })
-      return { to: `/templates/${idOf(visit).id}`, notice: 'The template is saved. Publish it to send it.' }
+      await visit.call('updateTemplate', { params: idOf(visit), body: readTemplate(form) })
+      return { to: `/templates/${idOf(visit).id}`, notice: 'Template saved. Publish it to use the changes.' }
     }),
     action('/templates/:id/preview', template, async (visit, form) => {
       await respondPreview(visit, form)
       return null
     }),
     action('/templates/:id/test', template, async (visit, form) => {
-      await visit.ask('updateTemplate', { params: idOf(visit), body: given(form) })
+      await visit.call('updateTemplate', { params: idOf(visit), body: readTemplate(form) })
       return { to: `/templates/${idOf(visit).id}`, notice: await sendTest(visit, form) }
     }),
     action('/templates/:id/variables', template, async (visit, form) => {
-      const found = await visit.ask<Shown>('getTemplate', { params: idOf(visit) })
-      await visit.ask('updateTemplate', { params: idOf(visit), body: { variables: givenVariables(form, found) } })
-      return { to: `/templates/${found.id}`, notice: 'The variables are saved. Publish the template to use them.' }
+      const found = await visit.call<Found>('getTemplate', { params: idOf(visit) })
+      await visit.call('updateTemplate', { params: idOf(visit), body: { variables: readVariables(form, found) } })
+      return { to: `/templates/${found.id}`, notice: 'Variables saved. Publish the template to use them.' }
     }),
     action('/templates/:id/publish', template, async visit => {
-      await visit.ask('publishTemplate', { params: idOf(visit) })
-      return { to: `/templates/${idOf(visit).id}`, notice: 'The template is published.' }
+      await visit.call('publishTemplate', { params: idOf(visit) })
+      return { to: `/templates/${idOf(visit).id}`, notice: 'Template published.' }
     }),
     action('/templates/:id/duplicate', template, async visit => {
-      const { id } = await visit.ask<Shown>('duplicateTemplate', { params: idOf(visit) })
-      return { to: `/templates/${id}`, notice: 'This is the copy.' }
+      const { id } = await visit.call<Found>('duplicateTemplate', { params: idOf(visit) })
+      return { to: `/templates/${id}`, notice: 'Template duplicated. This is the copy.' }
     }),
     action('/templates/:id/delete', template, async visit => {
-      await visit.ask('deleteTemplate', { params: idOf(visit) })
-      return { to: '/templates', notice: 'The template is deleted.' }
+      await visit.call('deleteTemplate', { params: idOf(visit) })
+      return { to: '/templates', notice: 'Template deleted.' }
     }),
   ],
 }

@@ -8,13 +8,13 @@ import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 const ROLE_OPTIONS = [
-  ['view_only', 'View-only: reads'],
-  ['admin', 'Admin: everything but changing owners'],
-  ['owner', 'Owner: everything'],
+  ['view_only', 'View-only: can only read'],
+  ['admin', 'Admin: everything except changing owners'],
+  ['owner', 'Owner: full access'],
 ] as const
 
 const members = page('/members', async visit => {
-  const list = await visit.ask<List<Wire<Member>>>('listMembers', { query: listQuery(visit) })
+  const list = await visit.call<List<Wire<Member>>>('listMembers', { query: listQuery(visit) })
   return {
     title: 'Members',
     body: html`${table({
@@ -25,14 +25,14 @@ const members = page('/members', async visit => {
         { title: 'Email', cell: ({ email }) => email },
         { title: 'Role', cell: ({ role }) => role.replace('_', '-') },
         { title: 'Passkeys', cell: ({ passkeys }) => passkeys },
-        { title: 'Last seen', cell: ({ last_seen_at }) => time(last_seen_at) },
+        { title: 'Last active', cell: ({ last_seen_at }) => time(last_seen_at) },
       ],
       link: ({ id }) => `/members/${id}`,
-      empty: empty('There are no members.'),
+      empty: empty('No members found.'),
     })}
 ${pager(visit, list)}
 ${section(
-  'Invite',
+  'Invite a member',
   form(visit, {
     action: '/members',
     submit: 'Invite',
@@ -51,15 +51,15 @@ async function invitations(visit: Visit) {
   const open = await listInvitations(visit.ctx.pool, visit.session.account_id)
   if (open.length === 0) return ''
   return section(
-    'Open invitations',
+    'Pending invitations',
     table({
-      caption: 'Invitations that nobody has followed yet',
+      caption: 'Invitations not accepted yet',
       rows: open,
       columns: [
         { title: 'Email', cell: ({ email }) => email ?? '' },
         { title: 'Role', cell: ({ role }) => role ?? '' },
-        { title: 'Good until', cell: ({ expires_at }) => time(expires_at.toISOString()) },
-        { title: 'Withdraw', cell: ({ id }) => button(visit, `/members/invitations/${id}/delete`, 'Withdraw') },
+        { title: 'Expires', cell: ({ expires_at }) => time(expires_at.toISOString()) },
+        { title: 'Revoke', cell: ({ id }) => button(visit, `/members/invitations/${id}/delete`, 'Revoke') },
       ],
       empty: html``,
     }),
@@ -67,9 +67,9 @@ async function invitations(visit: Visit) {
 }
 
 const member = page('/members/:id', async visit => {
-  const { data } = await visit.ask<List<Wire<Member>>>('listMembers')
+  const { data } = await visit.call<List<Wire<Member>>>('listMembers')
   const found = data.find(({ id }) => id === visit.params.id)
-  if (!found) return { title: 'Not found', status: 404, body: html`<p>There is no such member.</p>` }
+  if (!found) return { title: 'Not found', status: 404, body: html`<p>This member does not exist.</p>` }
   const { id, name, email, role } = found
   return {
     title: name,
@@ -79,7 +79,7 @@ ${form(visit, {
   submit: 'Save',
   fields: [{ name: 'role', label: 'Role', type: 'select', value: role, options: ROLE_OPTIONS }],
 })}
-${confirmButton(visit, `/members/${id}/delete`, 'Remove', `${email} loses access to this account at once.`)}`,
+${confirmButton(visit, `/members/${id}/delete`, 'Remove', `${email} will lose access to this account immediately.`)}`,
   }
 })
 
@@ -88,25 +88,25 @@ export const memberRoom: Room = {
   actions: [
     action('/members', members, async (visit, form) => {
       const body = { email: form.text('email'), role: form.text('role') }
-      const { email, url } = await visit.ask<{ email: string; url: string }>('inviteMember', { body })
+      const { email, url } = await visit.call<{ email: string; url: string }>('inviteMember', { body })
       return {
         title: 'Invitation',
-        body: html`<p>Give this link to ${email}. It is shown this once, and good for seven days.</p>
-<p>${copyable(url, 'the link')}</p><p><a href="/members">Members</a></p>`,
+        body: html`<p>Give this link to ${email}. It is valid for seven days and will not be shown again.</p>
+<p>${copyable(url, 'the link')}</p><p><a href="/members">Back to members</a></p>`,
       }
     }),
     action('/members/invitations/:id/delete', members, async visit => {
       await deleteInvitation(visit.ctx.pool, visit.session.account_id, visit.params.id ?? '')
-      return { to: '/members', notice: 'The invitation is withdrawn.' }
+      return { to: '/members', notice: 'Invitation revoked.' }
     }),
     action('/members/:id', member, async (visit, form) => {
       const id = visit.params.id as string
-      await visit.ask('updateMember', { params: { id }, body: { role: form.text('role') } })
-      return { to: '/members', notice: 'The role is changed.' }
+      await visit.call('updateMember', { params: { id }, body: { role: form.text('role') } })
+      return { to: '/members', notice: 'Role updated.' }
     }),
     action('/members/:id/delete', member, async visit => {
-      await visit.ask('removeMember', { params: { id: visit.params.id as string } })
-      return { to: '/members', notice: 'The member is removed.' }
+      await visit.call('removeMember', { params: { id: visit.params.id as string } })
+      return { to: '/members', notice: 'Member removed.' }
     }),
   ],
 }

@@ -11,42 +11,42 @@ import { accounts, plans } from './accounts.ts'
 import { account, plan, planActions } from './plans.ts'
 import { audit, requireOperator } from './rights.ts'
 
-type Shown = Wire<Server>
-type Paused = Shown['paused'][number]
-type Worker = Shown['workers'][number]
+type ServerState = Wire<Server>
+type Pause = ServerState['paused'][number]
+type Worker = ServerState['workers'][number]
 
-/** The installation, for members who operate it; for all others there is no such page. */
+/** The state of the server, for operators. For all other members, the page does not exist. */
 const operator = page('/operator', async visit => {
   requireOperator(visit)
   const server = wire(await readServer(visit.ctx))
   return {
     title: 'Operator',
-    body: html`${section('Sending', switches(visit, server))}
-${section('Findings of the doctor', findings(server.findings))}
-<p><code>npm run doctor</code> also looks at DNS, ports and the disk.</p>
+    body: html`${section('Sending', pauses(visit, server))}
+${section('Health checks', healthChecks(server.findings))}
+<p><code>npm run doctor</code> also checks DNS, ports and the disk.</p>
 ${section('Workers and queue', workers(server))}
 ${section('Accounts', accounts(server))}
 ${section('Plans', html`${plans(server)}${visit.mayChange ? linkButton('/operator/plan', 'New plan') : ''}`)}`,
   }
 })
 
-function switches(visit: Visit, { platform, paused }: Shown): Html {
+function pauses(visit: Visit, { platform, paused }: ServerState): Html {
   const { paused_at, pause_reason } = platform
   const state = paused_at
     ? html`${badge('paused')} since ${time(paused_at)} ${pause_reason ?? ''} ${button(visit, '/operator/resume', 'Resume all sending')}`
     : html`${badge('active')}`
-  return html`<p>The server: ${state}</p>
+  return html`<p>This server: ${state}</p>
 ${table({
-  ...{ caption: 'Paused accounts and domains', rows: paused, empty: html`<p>No account and no domain is paused.</p>` },
+  ...{ caption: 'Paused accounts and domains', rows: paused, empty: html`<p>No accounts or domains are paused.</p>` },
   columns: [
-    { title: 'Account', cell: ({ account }: Paused) => account },
-    { title: 'Domain', cell: ({ domain }: Paused) => domain ?? 'all' },
-    { title: 'Since', cell: ({ paused_at: at }: Paused) => time(at) },
-    { title: 'By', cell: ({ paused_by }: Paused) => paused_by },
-    { title: 'Reason', cell: ({ pause_reason: reason }: Paused) => reason ?? '' },
+    { title: 'Account', cell: ({ account }: Pause) => account },
+    { title: 'Domain', cell: ({ domain }: Pause) => domain ?? 'all' },
+    { title: 'Paused since', cell: ({ paused_at: at }: Pause) => time(at) },
+    { title: 'Paused by', cell: ({ paused_by }: Pause) => paused_by },
+    { title: 'Reason', cell: ({ pause_reason: reason }: Pause) => reason ?? '' },
     {
       title: 'Resume',
-      cell: ({ account, domain }: Paused) =>
+      cell: ({ account, domain }: Pause) =>
         button(visit, '/operator/resume', 'Resume', { values: { account, domain: domain ?? '' } }),
     },
   ],
@@ -54,36 +54,36 @@ ${table({
 ${form(visit, {
   ...{ action: '/operator/pause', submit: 'Pause sending', isDangerous: true },
   fields: [
-    { name: 'account', label: 'Account', hint: 'Its name or id. Empty: all of this server.' },
-    { name: 'domain', label: 'Domain', hint: 'Empty: all domains of the account.' },
-    { name: 'reason', label: 'Reason', hint: 'Senders read it in the error that they get.' },
+    { name: 'account', label: 'Account', hint: 'Name or ID. Leave empty to pause the whole server.' },
+    { name: 'domain', label: 'Domain', hint: 'Leave empty for all domains of the account.' },
+    { name: 'reason', label: 'Reason', hint: 'Part of the error message that senders receive.' },
   ],
 })}`
 }
 
-function findings(rows: Finding[]): Html {
+function healthChecks(rows: Finding[]): Html {
   const states = { ok: 'pass', warning: 'warning', problem: 'error', unknown: 'unknown' }
   return table({
-    ...{ caption: 'As of now', rows, empty: empty('Nothing was looked at.') },
+    ...{ caption: 'Results', rows, empty: empty('No checks were made.') },
     columns: [
       { title: 'Check', cell: ({ check }) => check },
-      { title: 'Level', cell: ({ level }) => badge(states[level]) },
+      { title: 'Status', cell: ({ level }) => badge(states[level]) },
       { title: 'Finding', cell: ({ finding }) => finding },
-      { title: 'What to do', cell: ({ fix }) => (fix ? html`<code>${fix}</code>` : '') },
+      { title: 'Fix', cell: ({ fix }) => (fix ? html`<code>${fix}</code>` : '') },
     ],
   })
 }
 
-function workers({ queue, workers: rows }: Shown): Html {
+function workers({ queue, workers: rows }: ServerState): Html {
   return html`${facts([
-    ['Oldest email that is due', time(queue.due_since, 'none is due')],
-    ['Messages in doubt that are held', count(queue.held)],
+    ['Oldest due email', time(queue.due_since, 'none')],
+    ['Held deliveries in doubt', count(queue.held)],
   ])}
 ${table({
   ...{
-    caption: 'Runners of workers, of which each process has two',
+    caption: 'Runners (each worker process has two)',
     rows,
-    empty: empty('No worker runs: nothing is sent.'),
+    empty: empty('No workers are running, so no emails are sent.'),
   },
   columns: [
     { title: 'Runner', cell: ({ pool_id }: Worker) => html`<code>${pool_id}</code>` },
@@ -92,9 +92,9 @@ ${table({
 })}`
 }
 
-const named = (form: Form) => ({ account: form.text('account'), domain: form.text('domain') })
+const readScope = (form: Form) => ({ account: form.text('account'), domain: form.text('domain') })
 
-const targetOf = (form: Form) => form.text('domain') || form.text('account') || 'all'
+const auditTarget = (form: Form) => form.text('domain') || form.text('account') || 'all'
 
 export const operatorRoom: Room = {
   pages: [operator, plan, account],
@@ -102,15 +102,15 @@ export const operatorRoom: Room = {
     ...planActions,
     action('/operator/pause', operator, async (visit, form) => {
       requireOperator(visit)
-      await pauseSending(visit.ctx.pool, { ...named(form), reason: form.text('reason') })
-      await audit(visit, 'sending pause', targetOf(form))
-      return { to: '/operator', notice: 'Sending is paused.' }
+      await pauseSending(visit.ctx.pool, { ...readScope(form), reason: form.text('reason') })
+      await audit(visit, 'sending pause', auditTarget(form))
+      return { to: '/operator', notice: 'Sending paused.' }
     }),
     action('/operator/resume', operator, async (visit, form) => {
       requireOperator(visit)
-      await resumeSending(visit.ctx.pool, named(form))
-      await audit(visit, 'sending resume', targetOf(form))
-      return { to: '/operator', notice: 'Sending goes on.' }
+      await resumeSending(visit.ctx.pool, readScope(form))
+      await audit(visit, 'sending resume', auditTarget(form))
+      return { to: '/operator', notice: 'Sending resumed.' }
     }),
   ],
 }

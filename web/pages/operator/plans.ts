@@ -13,11 +13,11 @@ import { type Action, action, page, type Visit } from '#web/request/visit.ts'
 import { audit, requireOperator } from './rights.ts'
 
 const LIMITS = {
-  emails_per_day: 'Emails in 24 hours',
-  emails_per_month: 'Emails in 30 days',
+  emails_per_day: 'Emails per 24 hours',
+  emails_per_month: 'Emails per 30 days',
   domains: 'Domains',
-  ai_credits: 'AI credits in 30 days',
-  automation_runs: 'Automation runs in 30 days',
+  ai_credits: 'AI credits per 30 days',
+  automation_runs: 'Automation runs per 30 days',
 }
 
 const limit = z
@@ -30,17 +30,17 @@ const PlanForm = z.object({
   ...{ emails_per_day: limit, emails_per_month: limit, domains: limit, ai_credits: limit, automation_runs: limit },
 })
 
-const back = html`<p><a href="/operator">Operator</a></p>`
+const back = html`<p><a href="/operator">Back to Operator</a></p>`
 
-/** A form for a new plan, or for the one that `?name=` names. */
+/** A form for a new plan, or for the existing one in `?name=`. */
 export const plan = page('/operator/plan', async visit => {
   requireOperator(visit)
   const found = (await listPlans(visit.ctx.pool)).find(({ name }) => name === visit.query.name)
   const limits = Object.entries(LIMITS).map(([name, label]) => {
     const value = found?.[name as keyof typeof LIMITS]
-    return { name, label, value: value == null ? '' : String(value), hint: 'Empty: no limit.' }
+    return { name, label, value: value == null ? '' : String(value), hint: 'Leave empty for no limit.' }
   })
-  const hint = 'Of a plan that exists: it is changed, for every account that is on it.'
+  const hint = 'If the plan exists, it changes for all accounts that use it.'
   return {
     title: found ? `Plan ${found.name}` : 'New plan',
     body: html`${form(visit, {
@@ -51,14 +51,14 @@ ${back}`,
   }
 })
 
-/** One account, with a form for its plan. */
+/** An account, with a form that changes its plan. */
 export const account = page('/operator/accounts/:id', async visit => {
   const found = await accountOf(visit)
   const names = (await listPlans(visit.ctx.pool)).map(({ name }) => name)
   return {
     title: `Account ${found.name}`,
     body: html`${facts([
-      ['Id', found.id],
+      ['ID', found.id],
       ['Plan', found.plan],
     ])}
 ${form(visit, {
@@ -83,7 +83,7 @@ export const planActions: Action[] = [
     const saved = parse(PlanForm, { name: form.text('name'), ...Object.fromEntries(limits) })
     await upsertPlan(visit.ctx.pool, saved)
     await audit(visit, 'plan set', saved.name)
-    return { to: '/operator', notice: `The plan ${saved.name} is saved.` }
+    return { to: '/operator', notice: `Plan ${saved.name} saved.` }
   }),
   action('/operator/accounts/:id', account, async (visit, form) => {
     const { id, name } = await accountOf(visit)
@@ -92,6 +92,6 @@ export const planActions: Action[] = [
     if (!names.includes(chosen)) throw new ApiError('validation_error', '`plan` must be the name of a plan.')
     await setPlan(visit.ctx.pool, id, chosen)
     await audit(visit, 'account update', name, id)
-    return { to: `/operator/accounts/${id}`, notice: `The account is on the plan ${chosen}.` }
+    return { to: `/operator/accounts/${id}`, notice: `Plan changed to ${chosen}.` }
   }),
 ]

@@ -11,31 +11,31 @@ import { respondMail } from '#web/pages/mail/preview.ts'
 import { file, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { thread } from './thread.ts'
-import { checks } from './verdicts.ts'
+import { checksTable } from './verdicts.ts'
 
 type Found = Wire<ReceivedEmail>
 
-/** One received email, which counts as read once it is opened. */
+/** A received email. Opening the page marks it as read. */
 export const receivedEmail = recordPage<Found>('/received/:id', 'getReceivedEmail', async (found, visit) => {
-  if (!found.read && isOpened(visit)) await visit.ask('markReceivedEmailRead', { params: idOf(visit) })
+  if (!found.read && isOpened(visit)) await visit.call('markReceivedEmailRead', { params: idOf(visit) })
   const { id, subject, category, attachments = [] } = found
   const path = `/received/${id}`
   return {
     title: subject || '(no subject)',
     ...(category ? { actions: badge(category) } : {}),
-    body: html`${head(found)}
+    body: html`${details(found)}
 ${mailContent(visit, {
   ...{ path, html: found.html, text: found.text, headers: found.headers, raw: found.raw_url ?? null },
   files: attachments.map(({ filename, url, size }) => ({ name: filename, path: url ?? null, size })),
 })}
-${answers(visit, found)}
+${replyForms(visit, found)}
 ${await thread(visit, found)}
-${checks(found)}
-${confirmButton(visit, `${path}/delete`, 'Delete', 'The email and its files are deleted permanently.')}`,
+${checksTable(found)}
+${confirmButton(visit, `${path}/delete`, 'Delete', 'The email and its attachments will be permanently deleted.')}`,
   }
 })
 
-/** View-only members change nothing, and a page that is fetched ahead of a click is not opened. */
+/** False for view-only members, who change nothing, and for pages that the browser prefetches. */
 function isOpened({ ctx, mayChange }: Visit): boolean {
   const purposes = [ctx.get('x-sec-purpose'), ctx.get('sec-purpose')]
   return mayChange && ctx.method === 'GET' && !purposes.some(purpose => purpose.includes('prefetch'))
@@ -43,7 +43,7 @@ function isOpened({ ctx, mayChange }: Visit): boolean {
 
 /** The HTML of a received email, for its frame. */
 export const receivedPreview = file('/received/:id/preview', async visit => {
-  const found = await visit.ask<Found>('getReceivedEmail', { params: idOf(visit) })
+  const found = await visit.call<Found>('getReceivedEmail', { params: idOf(visit) })
   const { account_id } = visit.session
   const inlines = (found.attachments ?? []).map(one => ({
     ...one,
@@ -56,7 +56,16 @@ export const receivedPreview = file('/received/:id/preview', async visit => {
   await respondMail(visit, orNotFound('Email', found.html), inlines)
 })
 
-function head({ from, from_name, to, cc = [], reply_to = [], received_for = [], mail_from, created_at }: Found): Html {
+function details({
+  from,
+  from_name,
+  to,
+  cc = [],
+  reply_to = [],
+  received_for = [],
+  mail_from,
+  created_at,
+}: Found): Html {
   return facts([
     ['From', from_name ? `${from_name} <${from}>` : from],
     ['To', to.join(', ')],
@@ -64,12 +73,12 @@ function head({ from, from_name, to, cc = [], reply_to = [], received_for = [], 
     ['Reply-To', reply_to.join(', ')],
     ['Received', time(created_at)],
     ['Received for', received_for.join(', ')],
-    ['Envelope sender', mail_from || 'none: a bounce or another automatic message'],
+    ['Envelope sender', mail_from || 'none (a bounce or another automatic message)'],
   ])
 }
 
-/** Forms to reply and to forward. A form that is sent twice sends once. */
-function answers(visit: Visit, { id, received_for = [] }: Found): Html {
+/** Forms to reply and to forward. Submitting a form twice sends one email. */
+function replyForms(visit: Visit, { id, received_for = [] }: Found): Html {
   if (!visit.mayChange) return html``
   const extra = hidden('key', crypto.randomUUID())
   return html`${section(
@@ -77,9 +86,9 @@ function answers(visit: Visit, { id, received_for = [] }: Found): Html {
     form(visit, {
       ...{ action: `/received/${id}/reply`, submit: 'Reply', extra, key: 'r' },
       fields: [
-        { name: 'from', label: 'Reply from', required: true, value: received_for[0] },
-        { name: 'text', label: 'Reply', type: 'textarea', required: true },
-        { name: 'reply_all', label: 'To all recipients', type: 'checkbox' },
+        { name: 'from', label: 'From', required: true, value: received_for[0] },
+        { name: 'text', label: 'Message', type: 'textarea', required: true },
+        { name: 'reply_all', label: 'Reply to all recipients', type: 'checkbox' },
       ],
     }),
   )}
@@ -88,10 +97,10 @@ ${section(
   form(visit, {
     ...{ action: `/received/${id}/forward`, submit: 'Forward', extra },
     fields: [
-      { name: 'to', label: 'Forward to', required: true, hint: 'One address, or several with commas.' },
+      { name: 'to', label: 'To', required: true, hint: 'One or more addresses, separated by commas.' },
       {
         ...{ name: 'note', label: 'Note', type: 'textarea', rows: 3 },
-        hint: 'With a note, the email is attached to it. Without one, its content is sent again.',
+        hint: 'With a note, the original email is attached. Without a note, its content is forwarded.',
       },
     ],
   }),

@@ -1,6 +1,6 @@
 import { idOf } from '#web/layout/record_page.ts'
 import type { Form } from '#web/request/form.ts'
-import { action, type Done, type Room, type Visit } from '#web/request/visit.ts'
+import { action, type Redirect, type Room, type Visit } from '#web/request/visit.ts'
 import { receivedEmail, receivedPreview } from './email.ts'
 import { received } from './received.ts'
 
@@ -10,21 +10,21 @@ export const receivedRoom: Room = {
   actions: [
     action('/received/:id/reply', receivedEmail, (visit, form) => {
       const body = { from: form.text('from'), text: form.raw('text'), reply_all: form.has('reply_all') }
-      return answer(visit, form, 'replyToReceivedEmail', body)
+      return sendMail(visit, form, 'replyToReceivedEmail', body)
     }),
     action('/received/:id/forward', receivedEmail, (visit, form) => {
       const note = form.raw('note').trim() ? { text: form.raw('note'), passthrough: false } : {}
-      return answer(visit, form, 'forwardReceivedEmail', { to: form.list('to'), ...note })
+      return sendMail(visit, form, 'forwardReceivedEmail', { to: form.list('to'), ...note })
     }),
     action('/received/:id/delete', receivedEmail, async visit => {
-      await visit.ask('deleteReceivedEmail', { params: idOf(visit) })
-      return { to: '/received', notice: 'The email is deleted.' }
+      await visit.call('deleteReceivedEmail', { params: idOf(visit) })
+      return { to: '/received', notice: 'Email deleted.' }
     }),
   ],
 }
 
-async function answer(visit: Visit, form: Form, operation: string, body: object): Promise<Done> {
+async function sendMail(visit: Visit, form: Form, operation: string, body: object): Promise<Redirect> {
   const request = { params: idOf(visit), body, idempotency_key: form.text('key') }
-  const { id } = await visit.ask<{ id: string }>(operation, request)
-  return { to: `/emails/${id}`, notice: 'It is accepted and will be sent.' }
+  const { id } = await visit.call<{ id: string }>(operation, request)
+  return { to: `/emails/${id}`, notice: 'Email accepted. It will be sent shortly.' }
 }

@@ -11,7 +11,7 @@ import { failedChecks } from './verdicts.ts'
 type Row = Wire<ListedReceivedEmail>
 
 const FILTERS: Field[] = [
-  { name: 'q', label: 'Text', type: 'search' },
+  { name: 'q', label: 'Search', type: 'search' },
   {
     ...{ name: 'read', label: 'Read', type: 'select' },
     options: [
@@ -21,7 +21,7 @@ const FILTERS: Field[] = [
     ],
   },
   {
-    ...{ name: 'category', label: 'Reply', type: 'select' },
+    ...{ name: 'category', label: 'Category', type: 'select' },
     options: ['', 'interested', 'neutral', 'not_interested', 'none'].map(
       name => [name, name.replace('_', ' ') || 'all'] as const,
     ),
@@ -36,29 +36,29 @@ const columns: Column<Row>[] = [
     title: 'Subject',
     cell: ({ subject, read }) => html`${read ? '' : html`${badge('unread')} `}${subject || '(no subject)'}`,
   },
-  { title: 'Reply', cell: ({ category }) => (category ? badge(category) : '') },
+  { title: 'Category', cell: ({ category }) => (category ? badge(category) : '') },
   { title: 'Checks', cell: ({ verdicts }) => failedChecks(verdicts) },
   { title: 'Received', cell: ({ created_at }) => time(created_at) },
 ]
 
-/** The inbox of the account. Turbo fetches no page of it ahead of the click, since a page that is opened counts as read. */
+/** The inbox of the account. Turbo must not prefetch its pages, since opening one marks the email as read. */
 export const received = page('/received', async visit => {
   const query = listQuery(visit, ...FILTERS.map(({ name }) => name))
-  const list = await visit.ask<List<Row>>('listReceivedEmails', { query })
+  const list = await visit.call<List<Row>>('listReceivedEmails', { query })
   const rows = { caption: 'Received emails, newest first', columns, rows: list.data, link: linkTo }
   return {
     title: 'Received',
     actions: linkButton('/docs/receiving', 'How to receive'),
     body: html`${filters(visit, '/received', FILTERS)}
-<div data-turbo-prefetch="false">${table({ ...rows, empty: empty('No email was found. This brings one:', bring(visit)) })}</div>
+<div data-turbo-prefetch="false">${table({ ...rows, empty: empty('No emails found. Send one to this server:', exampleCommand(visit)) })}</div>
 ${pager(visit, list)}`,
   }
 })
 
 const linkTo = ({ id }: Row) => `/received/${id}`
 
-/** A command that sends an email to this server. */
-function bring({ ctx: { config } }: Visit): string {
+/** Returns a command that sends an email to this server. */
+function exampleCommand({ ctx: { config } }: Visit): string {
   const to = 'anna@sandbox.internal'
   return `printf 'From: bob@example.org\\nTo: ${to}\\nSubject: Hi\\n\\nHello!\\n' |
   curl smtp://${new URL(config.BASE_URL).hostname}:${config.SMTP_PORT} --mail-from bob@example.org --mail-rcpt ${to} -T -`

@@ -8,47 +8,47 @@ type Verdicts = ReceivedEmail['verdicts']
 
 const NAMES: Record<string, string> = { spf: 'SPF', dkim: 'DKIM', dmarc: 'DMARC', spam: 'Spam', virus: 'Virus' }
 
-/** The meaning of each result, in the order PASS, FAIL, GRAY. */
+/** The meaning of the results PASS, FAIL and GRAY. */
 const MEANINGS: Record<string, [pass: string, fail: string, gray: string]> = {
   spf: [
-    'The domain of the envelope sender names the address that the message came from.',
-    'The domain of the envelope sender does not let that address send.',
-    'The domain of the envelope sender says nothing certain about that address.',
+    'The domain of the envelope sender allows the IP address that sent the message.',
+    'The domain of the envelope sender does not allow the IP address that sent the message.',
+    'The domain of the envelope sender says nothing definite about the IP address that sent the message.',
   ],
   dkim: [
-    'A signature is valid: nobody has changed the message since it was signed.',
+    'A signature is valid: the message has not changed since it was signed.',
     'No signature is valid: the message was changed, or its key is wrong.',
     'The message has no signature, or only some are valid.',
   ],
   dmarc: [
-    'The domain in From has sent the message.',
-    'Nothing proves that the domain in From has sent the message.',
-    'The domain in From has no policy about mail that it has not sent.',
+    'The message is authenticated by the domain in From.',
+    'The message is not authenticated by the domain in From.',
+    'The domain in From has no policy for unauthenticated messages.',
   ],
-  spam: ['The filter takes it for wanted.', 'The filter takes it for spam.', 'The filter is not sure.'],
-  virus: ['The scanner found nothing.', 'The scanner found a virus.', 'The scanner is not sure.'],
+  spam: ['Not classified as spam.', 'Classified as spam.', 'The spam filter is not sure.'],
+  virus: ['No virus found.', 'Virus found.', 'The virus scanner is not sure.'],
 }
 
-const OTHERS: Record<string, string> = {
-  PROCESSING_FAILED: 'The check could not be made at that time.',
-  DISABLED: 'This server has no such filter. See the configuration.',
+const OTHER_MEANINGS: Record<string, string> = {
+  PROCESSING_FAILED: 'The check could not run when the message arrived.',
+  DISABLED: 'This check is not configured on this server.',
 }
 
-/** Badges of the checks that an email did not pass, for lists. */
+/** Badges for lists: the failed checks, or a verified sender. */
 export function failedChecks(verdicts: Verdicts): Html {
   const failed = Object.entries(verdicts ?? {}).filter(([, verdict]) => verdict === 'FAIL')
   if (failed.length > 0)
     return html`${failed.map(([name]) => html`${badge('fail', `${NAMES[name] ?? name} failed`)} `)}`
-  return verdicts?.dmarc === 'PASS' ? badge('pass', 'sender proved') : html``
+  return verdicts?.dmarc === 'PASS' ? badge('pass', 'sender verified') : html``
 }
 
-/** The checks of an email with their reasons. */
-export function checks({ verdicts, spf, parse_error }: Wire<ReceivedEmail>): Html {
+/** The checks of an email with their results and reasons. */
+export function checksTable({ verdicts, spf, parse_error }: Wire<ReceivedEmail>): Html {
   const rows = Object.entries(verdicts ?? {})
   return section(
     'Checks',
     html`${table({
-      ...{ caption: 'Results of the checks', rows, empty: html`<p>It was not checked.</p>` },
+      ...{ caption: 'Results of the checks', rows, empty: html`<p>No checks were made.</p>` },
       columns: [
         { title: 'Check', cell: ([name]: [string, string]) => NAMES[name] ?? name },
         { title: 'Result', cell: ([, verdict]: [string, string]) => badge(verdict.toLowerCase()) },
@@ -64,5 +64,5 @@ ${parse_error ? html`<p>A part of the message could not be read: ${parse_error}<
 }
 
 function meaningOf(name: string, verdict: string): string {
-  return OTHERS[verdict] ?? MEANINGS[name]?.[['PASS', 'FAIL', 'GRAY'].indexOf(verdict)] ?? ''
+  return OTHER_MEANINGS[verdict] ?? MEANINGS[name]?.[['PASS', 'FAIL', 'GRAY'].indexOf(verdict)] ?? ''
 }

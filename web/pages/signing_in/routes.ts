@@ -13,32 +13,36 @@ import { NewMember, NewPassword } from '#lib/members/new_member.ts'
 import type { MemberLink } from '#sql/members/member_links.ts'
 import { deleteSession, setSessionAccount } from '#sql/members/sessions.ts'
 import { type Form, readForm } from '#web/request/form.ts'
-import { leaveNotice } from '#web/request/notice.ts'
-import { ownPath, redirect, respondHtml, respondJson } from '#web/request/respond.ts'
+import { setNotice } from '#web/request/notice.ts'
+import { localPath, redirect, respondHtml, respondJson } from '#web/request/respond.ts'
 import type { Problem } from '#web/request/visit.ts'
 import { badLinkPage, forgotPage, joinPage, signInPage } from './views.ts'
 
-/** Pages for people who are not signed in yet, and the ways in and out. */
-export function signingIn(router: Router<State, Services>, foundation: Foundation, findSession: FindSession): void {
+/** Adds the routes to sign in and out, to follow invitation and reset links, and to switch accounts. */
+export function addSignInRoutes(
+  router: Router<State, Services>,
+  foundation: Foundation,
+  findSession: FindSession,
+): void {
   const services = {
     ...{ ...foundation, countTries: createCountTries(foundation) },
     useChallenge: createUseChallenge(foundation),
   }
   router.get('/login', async ctx => {
-    if (await readSession(ctx, findSession)) return redirect(ctx, ownPath(textOf(ctx.query.next)))
+    if (await readSession(ctx, findSession)) return redirect(ctx, localPath(textOf(ctx.query.next)))
     respondHtml(ctx, await signInPage(ctx, textOf(ctx.query.next), null))
   })
   const enter = (ctx: Context, start: (form: Form) => Promise<string>) => {
     const show = (problem: Problem) => signInPage(ctx, problem.form.text('next'), problem)
-    return tryForm(ctx, show, async form => {
+    return handleForm(ctx, show, async form => {
       setSessionCookie(ctx, await start(form))
-      redirect(ctx, ownPath(form.text('next')))
+      redirect(ctx, localPath(form.text('next')))
     })
   }
   router.post('/login', ctx =>
     enter(ctx, form => {
-      const given = { email: form.text('email'), password: form.raw('password') }
-      return signIn(services, given, clientOf(ctx))
+      const credentials = { email: form.text('email'), password: form.raw('password') }
+      return signIn(services, credentials, clientOf(ctx))
     }),
   )
   router.post('/login/passkey', ctx =>
@@ -87,28 +91,28 @@ async function useLink(ctx: Context, findSession: FindSession): Promise<void> {
   const session = await readSession(ctx, findSession)
   const parts = { link, path: ctx.path, signed_in_as: session?.email ?? null }
   const show = (problem: Problem) => joinPage({ ...parts, problem })
-  await tryForm(ctx, show, async form => {
+  await handleForm(ctx, show, async form => {
     if (session && form.has('accept')) {
       await acceptInvitation(ctx, link, session)
       await setSessionAccount(ctx.pool, session.session_id, link.account_id as string)
     } else {
-      const member_id = await followLink(ctx, link, givenMember(link, form))
+      const member_id = await followLink(ctx, link, readMember(link, form))
       setSessionCookie(ctx, await startSession(ctx, member_id, clientOf(ctx)))
     }
-    leaveNotice(ctx, link.purpose === 'reset' ? 'Your password is changed.' : 'Welcome.')
+    setNotice(ctx, link.purpose === 'reset' ? 'Password changed.' : 'Welcome to Mailbrook.')
     redirect(ctx, '/')
   })
 }
 
-function givenMember(link: MemberLink, form: Form) {
+function readMember(link: MemberLink, form: Form) {
   const password = form.raw('password')
   if (link.purpose === 'reset') return { name: '', ...parse(NewPassword, { password }) }
-  return parse(NewMember, { email: form.given('email'), name: form.text('name'), password })
+  return parse(NewMember, { email: form.optional('email'), name: form.text('name'), password })
 }
 
-/** Responds with 404 if the link is wrong, used or too old. */
+/** Responds with 404 and returns null if the link is invalid, used or expired. */
 async function findLink(ctx: Context): Promise<MemberLink | null> {
-  const link = await openLink(ctx, ctx.params.token ?? '').catch(orThrow)
+  const link = await openLink(ctx, ctx.params.token ?? '').catch(apiErrorOrThrow)
   if (link instanceof ApiError) {
     respondHtml(ctx, await badLinkPage(), 404)
     return null
@@ -116,21 +120,21 @@ async function findLink(ctx: Context): Promise<MemberLink | null> {
   return link
 }
 
-/** Reads a form and acts; a refusal shows the page again with the reason. */
-async function tryForm(
+/** Reads and handles a form. If it is rejected, the page is shown again with the error. */
+async function handleForm(
   ctx: Context,
   show: (problem: Problem) => Promise<string>,
-  act: (form: Form) => Promise<void>,
+  run: (form: Form) => Promise<void>,
 ): Promise<void> {
   requireOwnPage(ctx)
   const form = await readForm(ctx)
-  const error = await act(form).catch(orThrow)
+  const error = await run(form).catch(apiErrorOrThrow)
   if (!(error instanceof ApiError)) return
   ctx.set(error.headers)
   respondHtml(ctx, await show({ error, form }), error.statusCode)
 }
 
-function orThrow(error: unknown): ApiError {
+function apiErrorOrThrow(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   throw error
 }

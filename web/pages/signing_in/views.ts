@@ -18,7 +18,12 @@ const NEW_PASSWORD = {
 } as const
 
 export async function signInPage({ config }: Context, next: string, problem: Problem | null): Promise<string> {
-  const passkey = { action: '/login/passkey', options: '/login/passkey', ask: 'get', submit: 'Use a passkey' } as const
+  const passkey = {
+    action: '/login/passkey',
+    options: '/login/passkey',
+    method: 'get',
+    submit: 'Use a passkey',
+  } as const
   const fields = [
     { name: 'email', label: 'Email address', type: 'email', autocomplete: 'username', required: true },
     { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true },
@@ -31,24 +36,24 @@ ${relyingParty(config.BASE_URL) ? passkeyForm({ ...passkey, extra: hidden('next'
 }
 
 export async function forgotPage(): Promise<string> {
-  const body = html`<p>Ask an operator of this server for a link to choose another password:
-<code>npm run admin -- member reset EMAIL</code>. No email is needed for it.</p>
+  const body = html`<p>Ask an operator of this server for a reset link, which this command prints:
+<code>npm run admin -- member reset EMAIL</code>.</p>
 <p><a href="/login">Sign in</a></p>`
   return String(await plainPage('Forgot your password?', body))
 }
 
 export async function badLinkPage(): Promise<string> {
-  const body = html`<p>Each link is good once, and for a limited time. Ask for another one.</p>
+  const body = html`<p>Links work once and for a limited time. Ask for a new link.</p>
 <p><a href="/login">Sign in</a></p>`
-  return String(await plainPage('This link is used or too old', body))
+  return String(await plainPage('This link is used or has expired', body))
 }
 
 type JoinParts = { link: MemberLink; path: string; signed_in_as: string | null; problem: Problem | null }
 
-/** The page of a link: for the first member, for somebody who was invited, or to choose another password. */
+/** The page of a link that sets up the server, accepts an invitation or resets a password. */
 export async function joinPage({ link, path, signed_in_as, problem }: JoinParts): Promise<string> {
-  const [title, why, submit] = wordsOf(link)
-  const isKnown = link.purpose === 'invite' && signed_in_as === link.email
+  const [title, intro, submit] = textsOf(link)
+  const isSignedIn = link.purpose === 'invite' && signed_in_as === link.email
   const email = {
     name: 'email',
     label: 'Email address',
@@ -62,29 +67,29 @@ export async function joinPage({ link, path, signed_in_as, problem }: JoinParts)
     ...(link.purpose === 'reset' ? [] : [name]),
     NEW_PASSWORD,
   ]
-  const known = html`<p>You are signed in as ${signed_in_as}.</p>
+  const joinForm = html`<p>You are signed in as ${signed_in_as}.</p>
 ${openForm({ action: path, fields: [], submit: `Join ${link.account_name ?? ''}`, extra: hidden('accept', '1') }, null)}`
-  const body = html`<p>${why}</p>
+  const body = html`<p>${intro}</p>
 ${problem ? problemHtml(problem) : ''}
-${isKnown ? known : openForm({ action: path, fields, submit }, problem)}`
+${isSignedIn ? joinForm : openForm({ action: path, fields, submit }, problem)}`
   return String(await plainPage(title, body))
 }
 
-function wordsOf({
+function textsOf({
   purpose,
   account_name,
   email,
   invited_by,
   role,
-}: MemberLink): [title: string, why: string, submit: string] {
+}: MemberLink): [title: string, intro: string, submit: string] {
   if (purpose === 'setup')
-    return ['Set up Mailbrook', 'You become the first member, and an operator of this server.', 'Set up']
+    return ['Set up Mailbrook', 'You will be the first member and an operator of this server.', 'Set up']
   if (purpose === 'reset')
-    return ['Choose another password', `For ${email}. You are signed out everywhere else.`, 'Change password']
-  const by = invited_by ? `${invited_by} invites you` : 'You are invited'
+    return ['Choose a new password', `For ${email}. All your other sessions will be signed out.`, 'Change password']
+  const by = invited_by ? `${invited_by} has invited you` : 'You are invited'
   return [
     `Join ${account_name}`,
-    `${by} to ${account_name} as ${role?.replace('_', '-')}. You sign in as ${email}.`,
+    `${by} to join ${account_name} as ${role?.replace('_', '-')}. You will sign in as ${email}.`,
     'Join',
   ]
 }

@@ -11,34 +11,34 @@ type Attempt = Wire<WebhookAttempt>
 
 const PATH = '/webhooks/:id/events/:event_id'
 
-/** One event with each attempt to tell a webhook of it: what was sent, and what came back. */
+/** An event of a webhook: the attempts to deliver it, with the responses, and its payload. */
 export const webhookEvent = recordPage<Event>(PATH, 'getWebhookEvent', async (event, visit) => {
   const { params } = visit
-  const { data } = await visit.ask<List<Attempt>>('listWebhookAttempts', { params, query: { limit: '50' } })
+  const { data } = await visit.call<List<Attempt>>('listWebhookAttempts', { params, query: { limit: '50' } })
   const path = `/webhooks/${params.id}`
   return {
     title: event.type,
-    actions: html`${linkButton(path, 'The webhook')} ${button(visit, `${path}/events/${event.id}/replay`, 'Replay')}`,
+    actions: html`${linkButton(path, 'Back to the webhook')} ${button(visit, `${path}/events/${event.id}/replay`, 'Replay')}`,
     body: html`${facts([
       ['Status', badge(event.status)],
-      ['When', time(event.created_at)],
+      ['Created', time(event.created_at)],
       ['Next attempt', event.next_attempt_at && time(event.next_attempt_at)],
-      ['Id', event.id],
+      ['ID', event.id],
     ])}
-${section('Attempts', attempts(data))}
-${section('What is sent', preformatted(JSON.stringify(event.payload, null, 2), 'Body of the requests'))}`,
+${section('Attempts', attemptsTable(data))}
+${section('Payload', preformatted(JSON.stringify(event.payload, null, 2), 'Payload'))}`,
   }
 })
 
-function attempts(rows: Attempt[]) {
+function attemptsTable(rows: Attempt[]) {
   return table({
-    ...{ caption: 'Newest attempts', rows, empty: empty('It was not sent yet.') },
+    ...{ caption: 'Latest attempts', rows, empty: empty('No attempts yet.') },
     columns: [
       { title: 'Attempt', cell: ({ attempt }: Attempt) => attempt },
       { title: 'Status', cell: ({ http_status_code: status }: Attempt) => (status === 0 ? 'no response' : status) },
       { title: 'Response', cell: ({ error, response }: Attempt) => html`${error ?? ''} <code>${response}</code>` },
-      { title: 'Took', cell: ({ ms }: Attempt) => `${ms} ms` },
-      { title: 'When', cell: ({ sent_at }: Attempt) => time(sent_at) },
+      { title: 'Duration', cell: ({ ms }: Attempt) => `${ms} ms` },
+      { title: 'Time', cell: ({ sent_at }: Attempt) => time(sent_at) },
     ],
   })
 }

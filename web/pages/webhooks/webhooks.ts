@@ -8,7 +8,7 @@ import { listPage } from '#web/layout/list_page.ts'
 import { badge, copyable, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import type { Form } from '#web/request/form.ts'
-import { action, type Room, type Shown, type Visit } from '#web/request/visit.ts'
+import { action, type PageContent, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { webhookEvent } from './event.ts'
 
@@ -25,7 +25,7 @@ const webhooks = listPage<Hook>({
     { title: 'Last delivery', cell: ({ last_delivery_at }) => time(last_delivery_at) },
   ],
   empty: visit => [
-    'No webhook is told of events yet.',
+    'No webhooks yet. Add one:',
     curl(visit, 'POST', '/webhooks', { endpoint: 'https://acme.com/hook', events: ['email.delivered'] }),
   ],
   below: visit =>
@@ -36,36 +36,36 @@ const webhooks = listPage<Hook>({
 })
 
 const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, visit) => {
-  const { data } = await visit.ask<List<Event>>('listWebhookEvents', { params: idOf(visit), query: { limit: '50' } })
+  const { data } = await visit.call<List<Event>>('listWebhookEvents', { params: idOf(visit), query: { limit: '50' } })
   const path = `/webhooks/${hook.id}`
   return {
     title: hook.endpoint,
     actions: button(visit, `${path}/test`, 'Send a test'),
     body: html`${facts([
       ['Status', badge(hook.status)],
-      ['Disabled because', hook.disabled_reason],
+      ['Reason', hook.disabled_reason],
       ['Failures', hook.failure_count],
       ['Last delivery', time(hook.last_delivery_at)],
-      ['Result', hook.last_delivery_status === null ? null : String(hook.last_delivery_status)],
+      ['Last response', hook.last_delivery_status === null ? null : String(hook.last_delivery_status)],
     ])}
-${section('Deliveries', eventsOf(path, data, visit))}
+${section('Deliveries', eventsTable(path, data, visit))}
 ${visit.mayChange ? section('Replay', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
-${section('Change', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook) }))}
-${button(visit, `${path}/rotate`, 'Rotate the signing secret', { isSecret: true })}
-${confirmButton(visit, `${path}/delete`, 'Delete', 'It is told of nothing any more.')}`,
+${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook) }))}
+${button(visit, `${path}/rotate`, 'Rotate signing secret', { isSecret: true })}
+${confirmButton(visit, `${path}/delete`, 'Delete', 'It will no longer receive events.')}`,
   }
 })
 
-function eventsOf(path: string, rows: Event[], visit: Visit) {
+function eventsTable(path: string, rows: Event[], visit: Visit) {
   return table({
-    ...{ caption: 'Newest events of this webhook', rows, link: ({ id }: Event) => `${path}/events/${id}` },
+    ...{ caption: 'Latest events', rows, link: ({ id }: Event) => `${path}/events/${id}` },
     columns: [
       { title: 'Event', cell: ({ type }: Event) => html`<code>${type}</code>` },
       { title: 'Status', cell: ({ status }: Event) => badge(status) },
-      { title: 'When', cell: ({ created_at }: Event) => time(created_at) },
-      { title: 'Again', cell: ({ id }: Event) => button(visit, `${path}/events/${id}/replay`, 'Replay') },
+      { title: 'Created', cell: ({ created_at }: Event) => time(created_at) },
+      { title: 'Replay', cell: ({ id }: Event) => button(visit, `${path}/events/${id}/replay`, 'Replay') },
     ],
-    empty: empty('Nothing has happened yet that it is told of.'),
+    empty: empty('No events yet.'),
   })
 }
 
@@ -74,7 +74,7 @@ function fieldsOf(hook?: Hook): Field[] {
     { name: 'endpoint', label: 'Endpoint', type: 'url', required: true, value: hook?.endpoint },
     {
       ...{ name: 'events', label: 'Events', type: 'textarea', rows: 4, value: hook?.events.join('\n') ?? '*' },
-      hint: 'One per line. `*` stands for all.',
+      hint: 'One per line. Use * for all events.',
     },
     ...(hook
       ? [{ name: 'enabled', label: 'Enabled', type: 'checkbox' as const, value: hook.status === 'enabled' }]
@@ -84,23 +84,23 @@ function fieldsOf(hook?: Hook): Field[] {
 
 const RANGE: Field[] = [
   { name: 'from', label: 'From (UTC)', type: 'datetime-local', required: true },
-  { name: 'to', label: 'Until (UTC)', type: 'datetime-local', hint: 'Now, if it is left empty.' },
+  { name: 'to', label: 'To (UTC)', type: 'datetime-local', hint: 'Default: now.' },
   {
-    ...{ name: 'status', label: 'Which', type: 'select' },
+    ...{ name: 'status', label: 'Status', type: 'select' },
     options: [
-      ['failed', 'those that failed'],
-      ['success', 'those that succeeded'],
+      ['failed', 'failed'],
+      ['success', 'succeeded'],
     ],
   },
 ]
 
-const given = (form: Form) => ({ endpoint: form.text('endpoint'), events: form.list('events') })
+const readWebhook = (form: Form) => ({ endpoint: form.text('endpoint'), events: form.list('events') })
 
-function secretPage({ id, signing_secret }: Secret): Shown {
+function secretPage({ id, signing_secret }: Secret): PageContent {
   return {
     title: 'Signing secret',
-    body: html`<p>Your endpoint verifies signatures with it. Copy it now: it is shown this once.</p>
-<p>${copyable(signing_secret, 'the secret')}</p><p><a href="/webhooks/${id}">The webhook</a></p>
+    body: html`<p>Your endpoint verifies signatures with this secret. Copy it now. It will not be shown again.</p>
+<p>${copyable(signing_secret, 'the secret')}</p><p><a href="/webhooks/${id}">Back to the webhook</a></p>
 <p><a href="/docs/webhooks">How to verify a signature</a></p>`,
   }
 }
@@ -109,37 +109,37 @@ export const webhookRoom: Room = {
   pages: [webhooks, webhook, webhookEvent],
   actions: [
     action('/webhooks', webhooks, async (visit, form) =>
-      secretPage(await visit.ask<Secret>('createWebhook', { body: given(form) })),
+      secretPage(await visit.call<Secret>('createWebhook', { body: readWebhook(form) })),
     ),
     action('/webhooks/:id', webhook, async (visit, form) => {
       const status = form.has('enabled') ? 'enabled' : 'disabled'
-      await visit.ask('updateWebhook', { params: idOf(visit), body: { ...given(form), status } })
-      return { to: `/webhooks/${idOf(visit).id}`, notice: 'The webhook is changed.' }
+      await visit.call('updateWebhook', { params: idOf(visit), body: { ...readWebhook(form), status } })
+      return { to: `/webhooks/${idOf(visit).id}`, notice: 'Webhook updated.' }
     }),
     action('/webhooks/:id/test', webhook, async visit => {
-      const { ok, status, error } = await visit.ask<{ ok: boolean; status: number; error?: string }>('testWebhook', {
+      const { ok, status, error } = await visit.call<{ ok: boolean; status: number; error?: string }>('testWebhook', {
         params: idOf(visit),
       })
-      const notice = ok ? `The endpoint answered with ${status}.` : `The test failed: ${error ?? status}`
+      const notice = ok ? `The endpoint responded with ${status}.` : `The test failed: ${error ?? status}`
       return { to: `/webhooks/${idOf(visit).id}`, notice }
     }),
     action('/webhooks/:id/rotate', webhook, async visit => {
-      const { signing_secret } = await visit.ask<Secret>('rotateSigningSecret', { params: idOf(visit) })
+      const { signing_secret } = await visit.call<Secret>('rotateSigningSecret', { params: idOf(visit) })
       return secretPage({ ...idOf(visit), signing_secret })
     }),
     action('/webhooks/:id/replay', webhook, async (visit, form) => {
-      const [from, to] = [form.text('from'), form.given('to')].map(text => text && `${text}Z`)
-      const body = { from, to, status: form.given('status') }
-      const { replayed } = await visit.ask<{ replayed: number }>('replayWebhookEvents', { params: idOf(visit), body })
-      return { to: `/webhooks/${idOf(visit).id}`, notice: `${count(replayed)} events are sent again.` }
+      const [from, to] = [form.text('from'), form.optional('to')].map(text => text && `${text}Z`)
+      const body = { from, to, status: form.optional('status') }
+      const { replayed } = await visit.call<{ replayed: number }>('replayWebhookEvents', { params: idOf(visit), body })
+      return { to: `/webhooks/${idOf(visit).id}`, notice: `Replaying ${count(replayed)} events.` }
     }),
     action('/webhooks/:id/events/:event_id/replay', webhook, async visit => {
-      await visit.ask('replayWebhookEvent', { params: visit.params })
-      return { to: `/webhooks/${idOf(visit).id}`, notice: 'It is delivered once more.' }
+      await visit.call('replayWebhookEvent', { params: visit.params })
+      return { to: `/webhooks/${idOf(visit).id}`, notice: 'Event replayed.' }
     }),
     action('/webhooks/:id/delete', webhook, async visit => {
-      await visit.ask('deleteWebhook', { params: idOf(visit) })
-      return { to: '/webhooks', notice: 'The webhook is deleted.' }
+      await visit.call('deleteWebhook', { params: idOf(visit) })
+      return { to: '/webhooks', notice: 'Webhook deleted.' }
     }),
   ],
 }

@@ -10,17 +10,17 @@ import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { findDomains, type OwnDomain } from './domains/own_domains.ts'
 
-/** A list of what needs attention: paused sending, mail in doubt, domains that lost a record, and disabled webhooks. */
-export async function needs(visit: Visit): Promise<Html> {
-  const { data } = await visit.ask<List<Wire<Webhook>>>('listWebhooks', { query: { limit: '100' } })
+/** Lists what needs attention: paused sending, emails in doubt, domains without their DNS records, and disabled webhooks. */
+export async function needsAttention(visit: Visit): Promise<Html> {
+  const { data } = await visit.call<List<Wire<Webhook>>>('listWebhooks', { query: { limit: '100' } })
   const found = [
     ...(await pauses(visit)),
-    ...(await doubts(visit)),
-    ...needsOfDomains(await findDomains(visit)),
-    ...needsOfWebhooks(data),
+    ...(await inDoubt(visit)),
+    ...unverifiedDomains(await findDomains(visit)),
+    ...disabledWebhooks(data),
   ]
   if (found.length === 0) return html``
-  return section('Needs you', html`<ul>${found.map(need => html`<li>${need}</li>`)}</ul>`)
+  return section('Needs attention', html`<ul>${found.map(item => html`<li>${item}</li>`)}</ul>`)
 }
 
 async function pauses({ ctx, session }: Visit): Promise<Html[]> {
@@ -35,22 +35,24 @@ async function pauses({ ctx, session }: Visit): Promise<Html[]> {
   ]
 }
 
-async function doubts({ ctx, session }: Visit): Promise<Html[]> {
+async function inDoubt({ ctx, session }: Visit): Promise<Html[]> {
   const { data } = await listDoubtedEmails(ctx.pool, session.account_id, { limit: 1 })
   if (data.length === 0) return []
-  return [html`<a href="/emails?folder=in+doubt">Emails are in doubt</a>: they may have arrived, and somebody decides.`]
+  return [
+    html`<a href="/emails?folder=in+doubt">Emails are in doubt</a>: they may have been delivered. Decide what to do with them.`,
+  ]
 }
 
-function needsOfDomains(domains: OwnDomain[]): Html[] {
+function unverifiedDomains(domains: OwnDomain[]): Html[] {
   return domains
     .filter(({ status }) => status !== 'verified')
     .map(({ id, name, status }) => {
-      const what = SENDABLE.includes(status) ? 'misses some of its DNS records' : 'cannot send yet'
-      return html`<a href="/domains/${id}">${name}</a> ${what} ${badge(status)}`
+      const problem = SENDABLE.includes(status) ? 'is missing DNS records' : 'cannot send yet'
+      return html`<a href="/domains/${id}">${name}</a> ${problem} ${badge(status)}`
     })
 }
 
-function needsOfWebhooks(webhooks: Wire<Webhook>[]): Html[] {
+function disabledWebhooks(webhooks: Wire<Webhook>[]): Html[] {
   return webhooks
     .filter(({ status }) => status === 'disabled')
     .map(({ id, endpoint }) => html`The webhook <a href="/webhooks/${id}">${endpoint}</a> is disabled.`)
