@@ -35,7 +35,7 @@ function limitRepeats(repeats: Repeats) {
   return function (this: Logger, args: Parameters<LogFn>, method: LogFn, level: number): void {
     const [record, message] = args as [unknown, unknown]
     if (isOfOutage(record)) {
-      repeats.tell(`${level} ${kindOf(String(message))}`, left_out => {
+      repeats.log(`${level} ${kindOf(String(message))}`, left_out => {
         method.apply(this, left_out > 0 ? ([{ ...record, left_out }, message] as Parameters<LogFn>) : args)
       })
     } else method.apply(this, args)

@@ -16,7 +16,7 @@ type Kind = { left_out: number; last: Write | null }
 export class Repeats {
   readonly #kinds = new Map<string, Kind>()
 
-  tell(kind: string, write: Write): void {
+  log(kind: string, write: Write): void {
     const known = this.#kinds.get(kind)
     if (!known) {
       write(0)

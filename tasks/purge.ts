@@ -20,20 +20,20 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const batches = await deleteExpiredBatches(work.pool)
   const windows = await deleteExpiredWindows(work.pool)
   const usage = await deleteExpiredUsage(work.pool)
-  const folded = await inTurns(limit => foldMetrics(work.pool, limit))
-  const metrics = await inTurns(limit => deleteExpiredMetrics(work.pool, limit))
-  const suppressions = await inTurns(limit => removeExpiredSuppressions(work.pool, limit))
+  const folded = await inBatches(limit => foldMetrics(work.pool, limit))
+  const metrics = await inBatches(limit => deleteExpiredMetrics(work.pool, limit))
+  const suppressions = await inBatches(limit => removeExpiredSuppressions(work.pool, limit))
   const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
   const policies = await deleteExpiredMtaStsPolicies(work.pool)
   const raw = await forgetRaw(work)
-  const reports = await inTurns(limit => deleteReports(work.pool, limit))
-  const events = await inTurns(limit => deleteExpiredEvents(work.pool, limit))
-  const told = await inTurns(limit => deleteDeletedDeliveries(work.pool, limit))
+  const reports = await inBatches(limit => deleteReports(work.pool, limit))
+  const events = await inBatches(limit => deleteExpiredEvents(work.pool, limit))
+  const told = await inBatches(limit => deleteDeletedDeliveries(work.pool, limit))
   const webhooks = await deleteDeletedWebhooks(work.pool)
-  const contactEvents = await inTurns(limit => deleteExpiredContactEvents(work.pool, limit))
+  const contactEvents = await inBatches(limit => deleteExpiredContactEvents(work.pool, limit))
   const emails = await forgetEmails(work)
-  const addresses = await inTurns(limit => forgetAddresses(work.pool, limit))
-  const contents = await inTurns(limit => deleteUnusedContents(work.pool, limit))
+  const addresses = await inBatches(limit => forgetAddresses(work.pool, limit))
+  const contents = await inBatches(limit => deleteUnusedContents(work.pool, limit))
   // Last, since the store may not be available.
   const blobs = await work.blobs.purge()
   const ofWebhooks = { events, told, webhooks }
@@ -66,16 +66,16 @@ const ROWS = 1_000
 
 async function forgetRaw({ pool, config }: Work): Promise<number> {
   if (config.RAW_RETENTION_DAYS === 0) return 0
-  return inTurns(limit => forgetRawMessages(pool, config.RAW_RETENTION_DAYS, limit))
+  return inBatches(limit => forgetRawMessages(pool, config.RAW_RETENTION_DAYS, limit))
 }
 
 async function forgetEmails({ pool, config }: Work): Promise<number> {
   const days = config.EMAIL_RETENTION_DAYS
-  return days === 0 ? 0 : inTurns(limit => forgetExpiredEmails(pool, days, limit))
+  return days === 0 ? 0 : inBatches(limit => forgetExpiredEmails(pool, days, limit))
 }
 
 /** Repeats until none are left. Returns how many were deleted. */
-async function inTurns(forget: (limit: number) => Promise<number>): Promise<number> {
+async function inBatches(forget: (limit: number) => Promise<number>): Promise<number> {
   for (let count = 0; ; ) {
     const forgotten = await forget(ROWS)
     count += forgotten

@@ -3,7 +3,7 @@ import { readConfig } from '#lib/config.ts'
 import { createLog } from '#lib/log.ts'
 import { probe } from '#sql/watchdog.ts'
 import { openDatabase } from '#workers/embedded_postgres/local_database.ts'
-import { KeptServices } from './kept_services.ts'
+import { SupervisedServices } from './supervised_services.ts'
 
 /** Starts everything: the embedded database unless DATABASE_URL is set, migrations, the API, a worker and SMTP. */
 async function startAll(): Promise<Running> {
@@ -24,7 +24,7 @@ async function startWithPostgres(): Promise<Running> {
     await (health === 'serves' ? database.stop() : database.kill())
   }
   try {
-    const services = await KeptServices.start(database.config, log)
+    const services = await SupervisedServices.start(database.config, log)
     return {
       failed: Promise.race([services.failed, database.failed]),
       stop: () => services.stop().finally(stopDatabase),

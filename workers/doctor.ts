@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, readConfig } from '#lib/config.ts'
-import { about, type Check, exitCode, type Finding, printed, runChecks } from '#lib/doctor/finding.ts'
+import { about, type Check, exitCode, type Finding, formatFindings, runChecks } from '#lib/doctor/finding.ts'
 import { checkDisk, checkNode, checkTimeService } from '#lib/doctor/host.ts'
 import { findAddresses, type Site } from '#lib/doctor/site.ts'
 import { siteChecks } from '#lib/doctor/site_checks.ts'
@@ -16,28 +16,28 @@ const USAGE = 'npm run doctor -- [--json] [--address ADDRESS ...] [--port25 HOST
 const DEADLINE_MS = 8_000
 const DNS_TIMES = { try_ms: 1_500, tries: 2, deadline_ms: 4_000 }
 
-type Wishes = { json: boolean; addresses: string[]; server: string | undefined }
+type Options = { json: boolean; addresses: string[]; server: string | undefined }
 
 class UsageError extends Error {}
 
 /** `npm run doctor`: checks everything that mail depends on, and says how to fix problems. It changes nothing. */
 async function main(words: string[]): Promise<void> {
-  const wishes = readWishes(words)
-  const findings = await examine(wishes)
-  console.log(wishes.json ? JSON.stringify(findings, null, 2) : printed(findings))
+  const options = readOptions(words)
+  const findings = await examine(options)
+  console.log(options.json ? JSON.stringify(findings, null, 2) : formatFindings(findings))
   process.exit(exitCode(findings)) // a check that ran out of time may still be waiting
 }
 
-async function examine(wishes: Wishes): Promise<Finding[]> {
-  const config = readOrTell()
+async function examine(options: Options): Promise<Finding[]> {
+  const config = readConfigOrFindings()
   if (Array.isArray(config)) return [checkNode(), ...config, ...(await runChecks(hostChecks(), DEADLINE_MS))]
   const dns = createDns(config.DNS_SERVERS, DNS_TIMES)
   const [patient, addresses] = await Promise.all([
     openPatient(config),
-    findAddresses(wishes.addresses, config.HELO_NAME, dns),
+    findAddresses(options.addresses, config.HELO_NAME, dns),
   ])
   const site: Site = { config: patient.config, dns, addresses, transports: patient.transports }
-  const checks = [...hostChecks(), ...patient.checks(site), ...siteChecks(site, wishes.server)]
+  const checks = [...hostChecks(), ...patient.checks(site), ...siteChecks(site, options.server)]
   const known = [checkNode(), about('configuration').ok('Every variable is valid.'), ...patient.findings]
   const findings = [...known, ...(await runChecks(checks, DEADLINE_MS))]
   await patient.close()
@@ -56,17 +56,17 @@ function hostChecks(): Check[] {
 }
 
 /** Returns the configuration, or a finding for each invalid variable. */
-function readOrTell(): Config | Finding[] {
+function readConfigOrFindings(): Config | Finding[] {
   try {
     return readConfig()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const tell = about('configuration')
-    return error.message.split('\n').map(line => tell.problem(line, `${line.split(':')[0]}=...   (see .env.example)`))
+    const report = about('configuration')
+    return error.message.split('\n').map(line => report.problem(line, `${line.split(':')[0]}=...   (see .env.example)`))
   }
 }
 
-function readWishes(words: string[]): Wishes {
+function readOptions(words: string[]): Options {
   const { json, address, port25 } = readWords(words)
   const wrong = address.find(text => !isIP(text))
   if (wrong !== undefined) throw new UsageError(`--address must be an IP address such as 203.0.113.5, not ${wrong}`)

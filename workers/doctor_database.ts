@@ -24,7 +24,7 @@ const PATIENCE_MS = 4_000
 
 const GOODBYE_MS = 2_000
 
-const tell = about('Postgres')
+const report = about('Postgres')
 
 /** Connects to the database. Does not reject if it cannot be reached: that is a finding. */
 export async function openPatient(config: Config): Promise<Patient> {
@@ -41,10 +41,10 @@ export async function openPatient(config: Config): Promise<Patient> {
     if (database) return await examine(database)
     const finding =
       'DATABASE_URL is not set, and the embedded Postgres of .data/ does not run, so the database was not checked.'
-    return absent(tell.unknown(finding, 'npm start   (and beside it: npm run doctor)'))
+    return absent(report.unknown(finding, 'npm start   (and beside it: npm run doctor)'))
   } catch (error) {
     if (!(error instanceof StartupError || error instanceof LateError)) throw error
-    return absent(tell.problem(error.message))
+    return absent(report.problem(error.message))
   }
 }
 
@@ -56,7 +56,7 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
   }
   try {
     const { pending, transports } = await within(PATIENCE_MS, ask(pool))
-    const findings = [tellMigrations(pending)]
+    const findings = [migrationsFinding(pending)]
     return {
       config,
       findings,
@@ -65,7 +65,7 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
       close,
     }
   } catch (error) {
-    const finding = tell.problem(
+    const finding = report.problem(
       `It cannot be reached: ${(error as Error).message}`,
       `psql '${withoutPassword(config)}'`,
     )
@@ -78,7 +78,7 @@ async function ask(pool: Pool): Promise<{ pending: string[]; transports: Transpo
   return { pending, transports: pending.length === 0 ? await listDomainTransports(pool) : [] }
 }
 
-function tellMigrations(pending: string[]): Finding {
+function migrationsFinding(pending: string[]): Finding {
   const { ok, problem } = about('migrations')
   if (pending.length === 0) return ok('The database is up to date.')
   const count = pending.length === 1 ? '1 migration' : `${pending.length} migrations`

@@ -13,8 +13,8 @@ import { hasMembers } from '#sql/members/members.ts'
 import { migrate } from '#sql/migrate.ts'
 import type { Watchdog } from '#sql/watchdog.ts'
 import { createSite } from '#web/site.ts'
-import { type SentSettings, STARTED } from './kept_services.ts'
 import { startSmtp } from './smtp.ts'
+import { type SentSettings, STARTED } from './supervised_services.ts'
 import { startWorker } from './worker.ts'
 
 /** Migrates the database, then starts the API, a worker and SMTP in one process. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import getRawBody from 'raw-body'
 import type { Middleware } from '#api/context.ts'
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { ApiError } from '#lib/errors.ts'
 import { parseJson } from '#lib/json/parse_json.ts'
 import { JsonLimitError, type JsonLimits } from '#lib/json/scanner.ts'
@@ -73,17 +73,17 @@ export async function parseBody(
   limits: JsonLimits = LIMITS,
 ): Promise<unknown> {
   if (bytes.length === 0) return undefined
-  const turns = new Turns()
+  const slice = new TimeSlice()
   let value: unknown
   try {
-    value = await parseJson(bytes, limits, turns)
+    value = await parseJson(bytes, limits, slice)
   } catch (cause) {
     const message = cause instanceof JsonLimitError ? `The body ${cause.message}.` : NOT_JSON
     throw new ApiError('validation_error', message, { cause })
   }
-  if (turns.isOver) await turns.rest()
+  if (slice.isOver) await slice.pause()
   const reason = check(value)
   if (reason) throw new ApiError('validation_error', `The body cannot be stored: ${reason}.`)
-  if (turns.isOver) await turns.rest()
+  if (slice.isOver) await slice.pause()
   return value
 }

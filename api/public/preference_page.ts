@@ -1,5 +1,5 @@
 import type { ChangedPreferences } from '#flows/contacts/preferences/change_preferences.ts'
-import { publicTopics, topicOf } from '#flows/contacts/preferences/wishes.ts'
+import { publicTopics, topicOf } from '#flows/contacts/preferences/requests.ts'
 import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
 import type { Preferences, PreferredTopic } from '#sql/contacts/preferences/preferences.ts'

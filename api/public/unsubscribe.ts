@@ -3,9 +3,9 @@ import type { Context, Middleware } from '#api/context.ts'
 import {
   type ChangedPreferences,
   changePreferences,
-  type Wish,
+  type PreferenceRequest,
 } from '#flows/contacts/preferences/change_preferences.ts'
-import { resubscribeWish, savedWish, unsubscribeWish } from '#flows/contacts/preferences/wishes.ts'
+import { formRequest, resubscribeRequest, unsubscribeRequest } from '#flows/contacts/preferences/requests.ts'
 import type { ReadTokenKeys } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeToken, type UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
@@ -46,14 +46,14 @@ async function change(ctx: Context, token: UnsubscribeToken): Promise<void> {
   const action = ACTIONS.find(name => textsOf(form, 'action').includes(name))
   if (!action) return changeByOneClick(ctx, token)
   const topics = { shown: textsOf(form, 'shown'), ticked: textsOf(form, 'topic') }
-  const wishes: Record<Action, (before: Preferences) => Wish> = {
+  const requests: Record<Action, (before: Preferences) => PreferenceRequest> = {
     unsubscribe: () => ({ everything: 'opt_out' }),
-    unsubscribe_topic: before => unsubscribeWish(token, before),
+    unsubscribe_topic: before => unsubscribeRequest(token, before),
     resubscribe: () => ({ everything: 'opt_in' }),
-    resubscribe_topic: before => resubscribeWish(token, before),
-    save: before => savedWish(topics, before),
+    resubscribe_topic: before => resubscribeRequest(token, before),
+    save: before => formRequest(topics, before),
   }
-  const changed = await store(ctx, token, wishes[action], 'page')
+  const changed = await store(ctx, token, requests[action], 'page')
   if (changed) showPreferences(ctx, token, changed.after, { ...changed, action })
   else showBadLink(ctx)
 }
@@ -63,7 +63,7 @@ async function change(ctx: Context, token: UnsubscribeToken): Promise<void> {
  * the response is 200 as well, since it sends no more email.
  */
 async function changeByOneClick(ctx: Context, token: UnsubscribeToken): Promise<void> {
-  await store(ctx, token, before => unsubscribeWish(token, before), 'one_click')
+  await store(ctx, token, before => unsubscribeRequest(token, before), 'one_click')
   setPrivate(ctx)
   ctx.status = 200
   ctx.body = ''
@@ -72,11 +72,11 @@ async function changeByOneClick(ctx: Context, token: UnsubscribeToken): Promise<
 function store(
   ctx: Context,
   token: UnsubscribeToken,
-  wishOf: (before: Preferences) => Wish,
+  requestOf: (before: Preferences) => PreferenceRequest,
   how: 'page' | 'one_click',
 ): Promise<ChangedPreferences | null> {
   const client_address = clientAddress(ctx) || null
-  return changePreferences(ctx.pool, token, wishOf, { how, source_id: token.email_id, client_address })
+  return changePreferences(ctx.pool, token, requestOf, { how, source_id: token.email_id, client_address })
 }
 
 function showPreferences(ctx: Context, token: UnsubscribeToken, preferences: Preferences, result?: Result): void {

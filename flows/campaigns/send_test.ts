@@ -3,9 +3,9 @@ import { shareContents } from '#flows/contents/share_contents.ts'
 import { acceptEmails } from '#flows/sending/accept_emails.ts'
 import { type SendingParty, toDraft } from '#flows/sending/draft_emails.ts'
 import { faultError } from '#flows/sending/errors.ts'
-import { keepReferredContents } from '#flows/sending/keep_contents.ts'
+import { storeReferredContents } from '#flows/sending/store_contents.ts'
 import { type ResolvedEmail, renderParts } from '#flows/templates/render_parts.ts'
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import type { Config } from '#lib/config.ts'
 import { recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
 import { orNotFound } from '#lib/errors.ts'
@@ -52,7 +52,7 @@ export async function prepareTest(
   const contents = shareContents(emails)
   const drafts = emails.map(email => withTestPoll(toDraft(party, email, null, config.SIMULATOR_DOMAIN)))
   return async tx => {
-    await keepReferredContents(tx, party.account_id, contents, drafts, async () => '')
+    await storeReferredContents(tx, party.account_id, contents, drafts, async () => '')
     const answers = await acceptEmails(tx, drafts)
     const accepted = answers.map((answer, n) => {
       if ('fault' in answer) throw faultError(answer, drafts[n] as Draft)
@@ -97,7 +97,7 @@ async function render(
     reply_to: reply_to.map(address => parseAddress(address) as Address),
   }
   const readHtml = async () => '' // campaigns keep their html
-  return renderParts(email as ResolvedEmail, lookupFor(to, contact), { readHtml, turns: new Turns() })
+  return renderParts(email as ResolvedEmail, lookupFor(to, contact), { readHtml, slice: new TimeSlice() })
 }
 
 function lookupFor({ address }: Address, contact: Contact | null): Lookup {

@@ -11,7 +11,7 @@ import { type CampaignId, findCampaign, lockCampaign } from '#sql/campaigns/camp
 import { readDomainFigures } from '#sql/campaigns/counts.ts'
 import { insertCampaignLinks } from '#sql/campaigns/start/campaign_links.ts'
 import { scheduleCampaign, startRun } from '#sql/campaigns/start/start_campaign.ts'
-import { keepContents } from '#sql/contents/contents.ts'
+import { storeContents } from '#sql/contents/contents.ts'
 import { insertCampaignPoll } from '#sql/polls/asked_polls.ts'
 import type { Tx } from '#sql/pool.ts'
 import { listAbWarnings } from './ab/ab_warnings.ts'
@@ -103,12 +103,12 @@ export async function beginSending(
   const is_test = variants.length > 1
   const stored: StoredVariant[] = []
   for (const variant of variants)
-    stored.push({ ...variant, content_id: await keepContent(tx, campaign.account_id, variant) })
+    stored.push({ ...variant, content_id: await storeContent(tx, campaign.account_id, variant) })
   const first = stored[0] as StoredVariant
   const mail = { sender: first.sender, subject: first.subject, reply_to, content_id: first.content_id }
   const run = await startRun(tx, campaign, { ...mail, subject_of_all: subject, is_test, scheduled_at })
   const numbered = stored.map((variant, n) => ({ ...variant, variant: is_test ? n + 1 : 0 }))
-  for (const { html, text, variant } of numbered) await keepLinks(tx, { ...campaign, run }, { html, text }, variant)
+  for (const { html, text, variant } of numbered) await storeLinks(tx, { ...campaign, run }, { html, text }, variant)
   const tested = numbered.flatMap(({ key, variant, sender, subject, content_id }): CampaignVariant[] =>
     key === null || !is_test ? [] : [{ variant, key, sender, subject, content_id }],
   )
@@ -118,13 +118,13 @@ export async function beginSending(
 }
 
 /** Stores a content that recipients share; returns its id. */
-async function keepContent(tx: Tx, account_id: string, { html, text }: FrozenVariant): Promise<string> {
+async function storeContent(tx: Tx, account_id: string, { html, text }: FrozenVariant): Promise<string> {
   const content_id = newId()
-  await keepContents(tx, account_id, [{ id: content_id, html, text }])
+  await storeContents(tx, account_id, [{ id: content_id, html, text }])
   return content_id
 }
 
-async function keepLinks(
+async function storeLinks(
   tx: Tx,
   run: CampaignId & { run: number },
   parts: Pick<FrozenVariant, 'html' | 'text'>,

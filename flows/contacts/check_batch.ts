@@ -1,4 +1,4 @@
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { BatchContact } from '#lib/contacts/contact_batch.ts'
 import { storedValues } from '#lib/contacts/stored_values.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -25,7 +25,7 @@ export async function checkBatch(
 ): Promise<CheckedBatch> {
   const byAddress = new Map<string, GivenContact>()
   const faults: BatchFault[] = []
-  const turns = new Turns()
+  const slice = new TimeSlice()
   for (const [index, item] of items.entries()) {
     try {
       const contact = readContact(item, `contacts[${index}]`, properties)
@@ -36,7 +36,7 @@ export async function checkBatch(
       if (!(error instanceof ApiError)) throw error
       faults.push({ index, email: shownAddress(item), message: error.message })
     }
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
   const contacts = [...byAddress.values()]
   return { contacts, faults, skipped: items.length - faults.length - contacts.length }

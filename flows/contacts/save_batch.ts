@@ -12,7 +12,7 @@ import { listStoredProperties } from '#sql/contacts/properties.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { type BatchFault, checkBatch } from './check_batch.ts'
 import { type ContactPlace, joinGroups, requireGroups } from './join_groups.ts'
-import { noteConsents, tellAutomations } from './save_contact.ts'
+import { noteConsents, triggerAutomations } from './save_contact.ts'
 import { contactsTimeout, writeContacts } from './write_contacts.ts'
 
 /**
@@ -97,7 +97,7 @@ async function storeSlices(
     await noteConsents(tx, place, upserted, origin)
     await announceContacts(tx, place.account_id, 'contact.created', idsOf('created'))
     await announceContacts(tx, place.account_id, 'contact.updated', idsOf('updated'))
-    if (batch.trigger_automations) await tellAutomations(tx, place.account_id, upserted)
+    if (batch.trigger_automations) await triggerAutomations(tx, place.account_id, upserted)
     saved.push(...upserted)
   }
   return saved

@@ -5,7 +5,7 @@ import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
 import { announceContacts, type UpsertedContact, upsertContacts } from '#sql/contacts/contact_changes.ts'
 import { type Contact, findContact } from '#sql/contacts/contacts.ts'
 import { listStoredProperties } from '#sql/contacts/properties.ts'
-import { tellContacts } from '#sql/events/tell_contacts.ts'
+import { emitContactEvents } from '#sql/events/emit_contact_events.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { type ContactFields, toGivenContact } from './given_contact.ts'
 import { type ContactPlace, type Groups, joinGroups, requireGroups } from './join_groups.ts'
@@ -50,17 +50,17 @@ export async function storeContact(
   await noteConsents(tx, place, [saved], origin)
   if (saved.outcome === 'created') await announceContacts(tx, account_id, 'contact.created', [saved.id])
   if (saved.outcome === 'updated') await announceContacts(tx, account_id, 'contact.updated', [saved.id])
-  await tellAutomations(tx, account_id, [saved])
+  await triggerAutomations(tx, account_id, [saved])
   return saved
 }
 
 /** Starts the automations of contacts that are new or have unsubscribed. */
-export async function tellAutomations(tx: Tx, account_id: string, saved: UpsertedContact[]): Promise<void> {
+export async function triggerAutomations(tx: Tx, account_id: string, saved: UpsertedContact[]): Promise<void> {
   const idsOf = (test: (contact: UpsertedContact) => boolean) => saved.filter(test).map(({ id }) => id)
   const created = idsOf(({ outcome }) => outcome === 'created')
   const gone = idsOf(({ unsubscribed, was_unsubscribed }) => unsubscribed && was_unsubscribed === false)
-  await tellContacts(tx, account_id, 'contact.created', created)
-  await tellContacts(tx, account_id, 'contact.unsubscribed', gone)
+  await emitContactEvents(tx, account_id, 'contact.created', created)
+  await emitContactEvents(tx, account_id, 'contact.unsubscribed', gone)
 }
 
 /** Records a consent for each contact that has unsubscribed or subscribed. */

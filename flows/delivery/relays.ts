@@ -28,13 +28,13 @@ type Options = {
  */
 export function createRelays({ config, log, timeouts, note }: Options): Transport {
   const servers = relayUrls(config).map(url => relayServer(url, config.HELO_NAME))
-  const tell = watchFaults(servers.length, repeatSeldom(log, note))
+  const report = watchFaults(servers.length, repeatSeldom(log, note))
   const connections = config.SEND_CONNECTIONS
   const queue = new RelayQueue<Relay>()
   const relays = { opportunistic: [] as Relay[], enforced: [] as Relay[] }
   const transports = servers.flatMap((server, i) => {
     const shared = { places: new RelayPlaces(connections, timeouts.stall), silence: new Silence() }
-    const plain = createSmtpTransport(server, timeouts, connections, fault => tell(i, fault))
+    const plain = createSmtpTransport(server, timeouts, connections, fault => report(i, fault))
     // A relay without TLS is at fault only for domains that require it, so no fault is reported here.
     const strict =
       server.secure || server.require_tls
@@ -56,14 +56,14 @@ export function createRelays({ config, log, timeouts, note }: Options): Transpor
 /** Reports a fault only if all relays have one: while any of them accepts mail, the others stop nothing. */
 function watchFaults(
   count: number,
-  tell: (fault: string | null) => void,
+  report: (fault: string | null) => void,
 ): (relay: number, fault: string | null) => void {
   const faults = new Map<number, string | null>()
   return (relay, fault) => {
     faults.set(relay, fault)
     const known = [...faults.values()]
-    if (known.includes(null)) tell(null)
-    else if (known.length === count) tell(known.join(' '))
+    if (known.includes(null)) report(null)
+    else if (known.length === count) report(known.join(' '))
   }
 }
 

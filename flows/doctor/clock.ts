@@ -2,7 +2,7 @@ import { about, type Finding } from '#lib/doctor/finding.ts'
 import type { Pool } from '#sql/pool.ts'
 import { readClock } from '#sql/process/clock.ts'
 
-const tell = about('clock')
+const report = about('clock')
 
 /**
  * Tolerance of this machine's clock, which certificates and logs use. Only the database's clock decides what is due
@@ -24,7 +24,7 @@ export async function checkClock(pool: Pool): Promise<Finding[]> {
 /** `offset`: ms by which this machine is ahead. `error`: uncertainty in ms. */
 export function judgeClock(offset: number, error: number): Finding {
   const by = Math.abs(offset)
-  if (by <= TOLERANCE_MS + error) return tell.ok(`This host and the database agree to ${Math.round(by + error)} ms.`)
+  if (by <= TOLERANCE_MS + error) return report.ok(`This host and the database agree to ${Math.round(by + error)} ms.`)
   const finding = `This host is ${(by / 1000).toFixed(1)} s ${offset > 0 ? 'ahead of' : 'behind'} the database.`
-  return tell.warning(finding, 'timedatectl set-ntp true   (on the host whose clock is wrong, or on both)')
+  return report.warning(finding, 'timedatectl set-ntp true   (on the host whose clock is wrong, or on both)')
 }

@@ -39,9 +39,9 @@ export async function checkDomains(pool: Pool, site: Site): Promise<Finding[]> {
 
 async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAsking: boolean): Promise<Finding[]> {
   const { account_id, id, name, status } = row
-  const tell = about(`domain ${name} of ${row.account}`)
+  const report = about(`domain ${name} of ${row.account}`)
   if (row.is_trusted && isNotPublic(name))
-    return [tell.ok('The operator added it as verified; its name cannot be in DNS.')]
+    return [report.ok('The operator added it as verified; its name cannot be in DNS.')]
   const zone = await findZoneRecords(pool, account_id, id, site.config.SERVER_DOMAIN)
   if (!zone) return [] // deleted meanwhile
   const { domain, records } = zone
@@ -53,7 +53,7 @@ async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAskin
   )
   const missing = checked.filter(found => found.status !== 'verified')
   const state = `It is ${row.is_trusted ? 'added as verified' : status}`
-  if (missing.length === 0) return [tell.ok(`${state}, and all ${records.length} records are in DNS.`)]
+  if (missing.length === 0) return [report.ok(`${state}, and all ${records.length} records are in DNS.`)]
   return missing.map(({ record, ...found }) => {
     const problem = found.problem ?? `Its record is ${found.status}.`
     const finding = `${state}; ${record.record} record ${record.type} ${record.name}: ${problem}`
@@ -62,9 +62,9 @@ async function checkDomain(pool: Pool, site: Site, row: DomainOfAccount, isAskin
 
   /** Returns how to report a record. A missing one is a problem only if the domain is in use, not while it is set up. */
   function findingFor({ purpose }: DomainRecord, found: string) {
-    if (found === 'temporary_failure') return tell.unknown
+    if (found === 'temporary_failure') return report.unknown
     const isInUse = !row.is_trusted && domain.verified_at !== null
-    return isInUse && purpose !== 'advice' ? tell.problem : tell.warning
+    return isInUse && purpose !== 'advice' ? report.problem : report.warning
   }
 }
 

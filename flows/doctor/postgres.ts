@@ -6,7 +6,7 @@ import { POOL_CONNECTIONS, type Pool } from '#sql/pool.ts'
 import { findServer, listServerSettings, type Server, type ServerSetting } from '#sql/process/postgres_server.ts'
 import { countWorkers } from './queue.ts'
 
-const tell = about('Postgres')
+const report = about('Postgres')
 
 const MIN_VERSION = 160_000
 
@@ -33,14 +33,14 @@ export async function checkPostgres(pool: Pool, config: Config, isUpToDate: bool
 }
 
 function checkVersion({ version, version_number }: Server): Finding {
-  if (version_number >= MIN_VERSION) return tell.ok(`Version ${version}.`)
-  return tell.problem(`Version ${version} is older than 16.`, 'Upgrade it: pg_upgrade, or a dump into a newer one')
+  if (version_number >= MIN_VERSION) return report.ok(`Version ${version}.`)
+  return report.problem(`Version ${version} is older than 16.`, 'Upgrade it: pg_upgrade, or a dump into a newer one')
 }
 
 function checkDurable(setting: ServerSetting, server: Server): Finding {
   const { name, setting: value } = setting
-  if (value !== 'off') return tell.ok(`${name} is ${value}.`)
-  return tell.problem(`${name} is off: a crash may lose email that was accepted with 200.`, turnOn(setting, server))
+  if (value !== 'off') return report.ok(`${name} is ${value}.`)
+  return report.problem(`${name} is off: a crash may lose email that was accepted with 200.`, turnOn(setting, server))
 }
 
 /** Returns how to undo a setting where it was made. */
@@ -77,14 +77,14 @@ function checkConnections(
   const web = WEB_CONCURRENCY * (POOL_CONNECTIONS + 1) // and one for the listener
   const worker = workers * (POOL_CONNECTIONS + 2 * RUNNER_CONNECTIONS)
   const needs = `${WEB_CONCURRENCY} web and ${workers} worker processes need up to ${web + worker} connections`
-  if (web + worker <= free) return tell.ok(`${needs}; there are ${free}, ${connections} in use.`)
+  if (web + worker <= free) return report.ok(`${needs}; there are ${free}, ${connections} in use.`)
   const fix = `ALTER SYSTEM SET max_connections = ${web + worker + reserved + 10};   (then restart Postgres)`
-  return tell.problem(`${needs}, and there are ${free}.`, fix)
+  return report.problem(`${needs}, and there are ${free}.`, fix)
 }
 
 async function checkServerDisk({ local_directory, database_bytes }: Server): Promise<Finding[]> {
   const size = `The database has ${(database_bytes / (1 << 20)).toFixed(0)} MB`
   const disk = local_directory === null ? null : await checkDisk('Postgres', local_directory)
-  if (disk && disk.level !== 'unknown') return [tell.ok(`${size}.`), disk]
-  return [tell.unknown(`${size}; the free disk of its server is not known from here.`, 'On that server: df -h')]
+  if (disk && disk.level !== 'unknown') return [report.ok(`${size}.`), disk]
+  return [report.unknown(`${size}; the free disk of its server is not known from here.`, 'On that server: df -h')]
 }

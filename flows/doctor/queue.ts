@@ -35,17 +35,17 @@ export async function checkQueue(pool: Pool): Promise<Finding[]> {
     checkWorkers(queue),
     ...checkDue(queue, platform),
     ...checkHeld(queue),
-    ...(await listFailedJobs(pool)).map(tellFailed),
+    ...(await listFailedJobs(pool)).map(failedJobsFinding),
     checkReports(await countUnappliedReports(pool, REPORT_DAYS, MAX_REPORTS)),
     ...checkPlatform(platform),
-    ...(await listPaused(pool, MAX_PAUSED)).map(tellPaused),
+    ...(await listPaused(pool, MAX_PAUSED)).map(pausedFinding),
   ]
 }
 
 function checkWorkers({ runners, due_since }: Queue): Finding {
   if (runners > 0) return WORKERS.ok(`${Math.ceil(runners / 2)} alive.`)
-  const tell = due_since ? WORKERS.problem : WORKERS.warning
-  return tell('None is alive: nothing is sent.', 'Run npm start, or in production the worker of the Procfile.')
+  const report = due_since ? WORKERS.problem : WORKERS.warning
+  return report('None is alive: nothing is sent.', 'Run npm start, or in production the worker of the Procfile.')
 }
 
 function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[] {
@@ -53,8 +53,8 @@ function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[]
   const late = now.getTime() - due_since.getTime()
   const finding = `Email that is due has waited for up to ${duration(late)}.`
   if (late < LATE_MS || paused_at) return [QUEUE.ok(finding)]
-  const tell = late < VERY_LATE_MS ? QUEUE.warning : QUEUE.problem
-  return [tell(finding, 'Start more workers, or check their logs.')]
+  const report = late < VERY_LATE_MS ? QUEUE.warning : QUEUE.problem
+  return [report(finding, 'Start more workers, or check their logs.')]
 }
 
 function checkHeld({ held }: Queue): Finding[] {
@@ -72,7 +72,7 @@ function checkReports(count: number): Finding {
   return REPORTS.warning(finding, 'npm run admin -- report list')
 }
 
-function tellFailed({ task, count, last_error }: FailedJobs): Finding {
+function failedJobsFinding({ task, count, last_error }: FailedJobs): Finding {
   const retryStatement =
     'SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at := now(), attempts := 0) FROM graphile_worker.jobs\n' +
     `  WHERE task_identifier = '${task}' AND attempts >= max_attempts;`
@@ -99,7 +99,7 @@ function checkPlatform({ paused_at, pause_reason, is_transport_unusable, transpo
   return findings.length > 0 ? findings : [SENDING.ok('It is not paused.')]
 }
 
-function tellPaused({ account, domain, paused_at, paused_by, pause_reason }: PausedParty): Finding {
+function pausedFinding({ account, domain, paused_at, paused_by, pause_reason }: PausedParty): Finding {
   const party = domain ? `domain ${domain} of ${account}` : `account ${account}`
   const finding = `The ${party} has been paused since ${paused_at.toISOString()} by ${paused_by}${pause_reason ? `: ${pause_reason}` : ''}.`
   const resume = domain ? `domain resume ${domain} --account '${account}'` : `account resume '${account}'`

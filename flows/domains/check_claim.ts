@@ -1,5 +1,5 @@
 import { now } from '#lib/clock.ts'
-import { checkRecords, standingsOf } from '#lib/domains/check_records.ts'
+import { checkRecords, recordStatesOf } from '#lib/domains/check_records.ts'
 import { domainRecords } from '#lib/domains/domain_records.ts'
 import { CLAIM_PREFIX } from '#lib/domains/new_domain_claim.ts'
 import type { Log } from '#lib/log.ts'
@@ -113,5 +113,5 @@ async function isPublished({ pool, dns, server_domain }: Dependencies, owner: Na
   if (!domain) return false
   const keys = await listDkimKeys(pool, owner.account_id, owner.id)
   const checked = await checkRecords(dns, domainRecords(domain, keys, server_domain))
-  return standingsOf(checked).required !== 'gone'
+  return recordStatesOf(checked).required !== 'gone'
 }

@@ -90,7 +90,7 @@ export async function activateTrustedKeys({ pool, config }: WithoutSecrets, owne
 }
 
 /** Deletes keys that retired long ago; returns the number of domains. */
-export async function forgetRetiredKeys({ pool, config }: WithoutSecrets): Promise<number> {
+export async function purgeRetiredKeys({ pool, config }: WithoutSecrets): Promise<number> {
   return pool.transaction(async tx => {
     const owners = await deleteRetiredKeys(tx)
     await announceKeys(tx, config, owners)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { now } from '#lib/clock.ts'
-import { type CheckedRecord, checkRecords, standingsOf } from '#lib/domains/check_records.ts'
+import { type CheckedRecord, checkRecords, recordStatesOf } from '#lib/domains/check_records.ts'
 import { type DomainRecord, domainRecords } from '#lib/domains/domain_records.ts'
 import { type DomainState, isChecked, isSendable, nextDomainState } from '#lib/domains/domain_status.ts'
 import type { Log } from '#lib/log.ts'
@@ -68,7 +68,7 @@ async function settle(
   server_domain: string,
 ): Promise<Change> {
   const { account_id, id: domain_id, name } = domain
-  const next = nextDomainState(domain, standingsOf(checked), now(), Math.random() * 2 - 1)
+  const next = nextDomainState(domain, recordStatesOf(checked), now(), Math.random() * 2 - 1)
   const isNew = isSendable(next.status) && !isSendable(domain.status)
   const isTaken = isNew && (await findConflict(tx, account_id, name)) !== null
   const state = isTaken ? { ...next, ...LOST } : next

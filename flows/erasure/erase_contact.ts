@@ -1,7 +1,7 @@
 import { writeContact } from '#flows/contacts/write_contacts.ts'
 import { announce } from '#flows/webhooks/announce.ts'
 import { orNotFound } from '#lib/errors.ts'
-import { keepOptOutOnly } from '#sql/contacts/consents.ts'
+import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
@@ -77,7 +77,7 @@ async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promi
     await forgetEventsOfContact(tx, account_id, id)
     await forgetRecipient(tx, account_id, id)
     const removed = await deleteSuppressions(tx, account_id, { addresses: [email] })
-    await keepOptOutOnly(tx, { account_id, domain_id, email }, removed.length > 0)
+    await eraseAllButOptOut(tx, { account_id, domain_id, email }, removed.length > 0)
     await announce(
       tx,
       removed.map(suppression => ({ account_id, type: 'suppression.removed' as const, data: () => suppression })),

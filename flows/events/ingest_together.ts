@@ -29,8 +29,8 @@ const PATIENCE_MS = 5_000
  * wait for the steps of its runs.
  */
 export function createIngestEvent(pool: Pool): IngestEvent {
-  const [ingest, ingestPatiently] = [false, true].map(is_patient =>
-    coalesce<EventDraft, Ingestion>(drafts => ingestTogether(pool, drafts, is_patient), {
+  const [ingest, ingestWithWaits] = [false, true].map(waits_for_locks =>
+    coalesce<EventDraft, Ingestion>(drafts => ingestTogether(pool, drafts, waits_for_locks), {
       in_flight: 1,
       max_items: 200,
       max_weight: MAX_WEIGHT,
@@ -41,13 +41,13 @@ export function createIngestEvent(pool: Pool): IngestEvent {
   ) as [IngestEvent, IngestEvent]
   return async draft => {
     const ingestion = await ingest(draft)
-    return ingestion.outcome === 'busy' ? ingestPatiently(draft) : ingestion
+    return ingestion.outcome === 'busy' ? ingestWithWaits(draft) : ingestion
   }
 }
 
-function ingestTogether(pool: Pool, drafts: EventDraft[], is_patient: boolean): Promise<(Ingestion | Error)[]> {
+function ingestTogether(pool: Pool, drafts: EventDraft[], waits_for_locks: boolean): Promise<(Ingestion | Error)[]> {
   return storeTogether<EventDraft, Ingestion, FoundEvent>(pool, drafts, {
-    store: part => ingestEvents(pool, part, is_patient),
+    store: part => ingestEvents(pool, part, waits_for_locks),
     find: part => {
       const accounts = new Set(part.map(({ account_id }) => account_id))
       const tails = part.map(({ tail }) => tail)

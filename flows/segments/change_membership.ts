@@ -4,7 +4,7 @@ import { announceContacts } from '#sql/contacts/contact_changes.ts'
 import type { ContactRef } from '#sql/contacts/contacts.ts'
 import { addToSegments } from '#sql/contacts/memberships.ts'
 import type { Pool, Queryable, Tx } from '#sql/pool.ts'
-import { keepSegment, removeMember } from '#sql/segments/contact_segments.ts'
+import { blockSegmentDeletion, removeMember } from '#sql/segments/contact_segments.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { isInSegment } from './is_in_segment.ts'
@@ -20,7 +20,7 @@ type Membership = { contact_id: string; segment_id: string }
 export async function joinSegment(pool: Pool, named: Named): Promise<Membership> {
   return writeMembership(pool, named, async (tx, { account_id, contact_id, segment_id }) => {
     // A job removes the members of a deleted segment, so none may be added later.
-    if ((await keepSegment(tx, account_id, segment_id)) === 0) throw notFound('Segment')
+    if ((await blockSegmentDeletion(tx, account_id, segment_id)) === 0) throw notFound('Segment')
     const count = await addToSegments(tx, account_id, [segment_id], [contact_id])
     if (count > 0) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
   })

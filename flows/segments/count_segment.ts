@@ -32,7 +32,7 @@ export async function countSegment(pool: Pool, account_id: string, id: string): 
     const terms = await loadTerms(tx, place, [due])
     const counted = findsAll(due)
       ? await countAllContacts(tx, account_id, due.domain_id)
-      : await countContacts(tx, { ...place, id, isFound: how => isFound(due, terms, how) })
+      : await countContacts(tx, { ...place, id, isFound: hint => isFound(due, terms, hint) })
     await updateCount(tx, account_id, due, counted)
   })
 }

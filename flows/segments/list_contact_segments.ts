@@ -2,7 +2,7 @@ import type { Page, Position } from '#sql/page.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { isFound } from '#sql/segments/compile.ts'
 import { isInSegments } from '#sql/segments/contact_segments.ts'
-import { LOOK } from '#sql/segments/look.ts'
+import { PLAN_HINTS } from '#sql/segments/plan_hints.ts'
 import type { ListedSegment } from '#sql/segments/segment_records.ts'
 import { listCriteria, listSegmentsById } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
@@ -25,7 +25,7 @@ export async function listContactSegments(
     const segments = await listCriteria(db, { account_id, domain_id }, { ...next, limit: BATCH })
     if (segments.length === 0) break
     const terms = await loadTerms(db, { account_id, domain_id }, segments)
-    const compiled = segments.map(segment => ({ id: segment.id, isFound: isFound(segment, terms, LOOK.atFew) }))
+    const compiled = segments.map(segment => ({ id: segment.id, isFound: isFound(segment, terms, PLAN_HINTS.forFew) }))
     const hits = await isInSegments(db, account_id, contact_id, compiled)
     ids.push(...segments.filter((_, n) => hits[n]).map(({ id }) => id))
     const last = segments.at(-1)?.id

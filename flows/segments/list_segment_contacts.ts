@@ -5,8 +5,8 @@ import { type Contact, isCursorKnown, isInAudience, listContacts, listContactsBy
 import { emptyPage, type Page, type Position } from '#sql/page.ts'
 import { type Pool, sql } from '#sql/pool.ts'
 import { isFound } from '#sql/segments/compile.ts'
-import type { Look } from '#sql/segments/look.ts'
 import { type Direction, type Searched, searchContacts, walkContacts } from '#sql/segments/pages.ts'
+import type { PlanHint } from '#sql/segments/plan_hints.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 
@@ -58,7 +58,13 @@ export function createListSegmentContacts(
 
     const terms = await loadTerms(pool, { account_id, domain_id }, [segment])
     const isAlso = audience.audience_id ? isInAudience(audience.audience_id) : sql.fragment`true`
-    const searched = { account_id, domain_id, segment_id, isFound: (how: Look) => isFound(segment, terms, how), isAlso }
+    const searched = {
+      account_id,
+      domain_id,
+      segment_id,
+      isFound: (hint: PlanHint) => isFound(segment, terms, hint),
+      isAlso,
+    }
     const max_walks = hasIndex(segment) ? MAX_WALKS.withIndex : MAX_WALKS.without
     const share = Math.min(1, LIGHT / totalWeight(segment))
     const ids = await listIds(

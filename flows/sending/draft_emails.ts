@@ -47,7 +47,7 @@ const NOTHING = {
 
 /**
  * Returns a complete email as `accept_emails` takes it, with new ids and recipients by address. Files are added in
- * keep_files.ts.
+ * store_files.ts.
  */
 export function toDraft(
   party: SendingParty,

@@ -11,8 +11,8 @@ import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { AcceptedEmail } from './accept_emails.ts'
 import { draftEmails, type RequestKey, type SendingParty } from './draft_emails.ts'
 import { faultError } from './errors.ts'
-import { keepReferredContents } from './keep_contents.ts'
-import { keepFiles } from './keep_files.ts'
+import { storeReferredContents } from './store_contents.ts'
+import { storeFiles } from './store_files.ts'
 import type { AcceptEmail } from './together/accept_together.ts'
 
 type DraftingServices = Pick<Foundation, 'pool' | 'config'> & { blobs: Blobs }
@@ -65,8 +65,8 @@ export async function prepareDrafts(
   const results = await resolveTemplates(pool, account_id, emails, readHtml)
   const contents = shareContents(results.filter(isResolved))
   const drafts = draftEmails(caller, emails, results, key, config.SIMULATOR_DOMAIN)
-  await keepFiles({ config, blobs }, account_id, emails, drafts)
-  await keepReferredContents(pool, account_id, contents, drafts, readHtml)
+  await storeFiles({ config, blobs }, account_id, emails, drafts)
+  await storeReferredContents(pool, account_id, contents, drafts, readHtml)
   return drafts
 }
 

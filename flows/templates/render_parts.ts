@@ -1,4 +1,4 @@
-import { inTurns, type Turns } from '#lib/async/turns.ts'
+import { runInSlices, type TimeSlice } from '#lib/async/time_slice.ts'
 import { insertPoll, insertPollText } from '#lib/contents/insert_poll.ts'
 import { ApiError } from '#lib/errors.ts'
 import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
@@ -43,7 +43,7 @@ export function withPoll(email: ResolvedEmail): ResolvedEmail {
 /** Reads html that was stored while it arrived. */
 export type ReadHtml = (html: LongHtml) => Promise<string>
 
-export type Rendering = { readHtml: ReadHtml; turns: Turns }
+export type Rendering = { readHtml: ReadHtml; slice: TimeSlice }
 
 /** Returns the bytes of a source. */
 export function sizeOf(source: string | LongHtml | null | undefined): number {
@@ -61,7 +61,7 @@ export async function renderParts<Email extends Renderable>(
   lookup: Lookup,
   rendering: Rendering,
 ): Promise<Email & Measured & Pick<ResolvedEmail, 'variables'>> {
-  const subject = await inTurns(render(email.subject, 'subject', lookup), rendering.turns)
+  const subject = await runInSlices(render(email.subject, 'subject', lookup), rendering.slice)
   if (subject.length > MAX_SUBJECT_LENGTH) {
     throw new ApiError(
       'validation_error',
@@ -106,7 +106,7 @@ function mayHaveLink(source: PartSource): boolean {
  */
 async function measureParts<Email extends Renderable>(
   email: Email,
-  { readHtml, turns }: Rendering,
+  { readHtml, slice }: Rendering,
   lookup: Lookup,
   isRendered: (source: PartSource) => boolean = Boolean,
 ): Promise<Email & Measured> {
@@ -124,7 +124,7 @@ async function measureParts<Email extends Renderable>(
   const measure = async (source: PartSource, part: Part) => {
     if (!source || !isRendered(source)) return sizeOf(source)
     const text = source instanceof LongHtml ? await readHtml(source) : source
-    return Buffer.byteLength(await inTurns(render(text, part, recording), turns))
+    return Buffer.byteLength(await runInSlices(render(text, part, recording), slice))
   }
   const sizes = { html: await measure(email.html, 'html'), text: await measure(email.text, 'text') }
   return { ...email, sizes, has_links, poll: pollOfContent(email.poll ?? null, pollKeys, () => email.subject) }

@@ -1,4 +1,4 @@
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { notFound } from '#lib/errors.ts'
 import type { LongHtml } from '#lib/sending/long_html.ts'
 import type { Variables } from '#lib/templates/variables.ts'
@@ -34,7 +34,7 @@ export async function renderContent(
 ): Promise<Omit<RenderedTemplate, 'template_id'>> {
   requireTypes(given, template.variables)
   const source = { html: template.html, text: template.text }
-  const rendering = { turns: new Turns(), readHtml: noLongHtml }
+  const rendering = { slice: new TimeSlice(), readHtml: noLongHtml }
   const { subject, variables, has_links } = await renderParts(
     { ...source, subject: template.subject ?? '' },
     lookupIn(given, template.variables),

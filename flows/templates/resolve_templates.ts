@@ -1,4 +1,4 @@
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
@@ -30,12 +30,12 @@ export async function resolveTemplates(
   const templates = refs.size > 0 ? await listSentTemplates(db, account_id, [...refs]) : []
   const results: (ResolvedEmail | ApiError)[] = []
   let length = 0
-  const turns = new Turns()
+  const slice = new TimeSlice()
   for (const email of emails) {
-    const result = await tryToComplete(email, templates, { readHtml, turns })
+    const result = await tryToComplete(email, templates, { readHtml, slice })
     length += lengthOf(result)
     results.push(length > MAX_TOGETHER ? new ApiError('validation_error', TOO_LONG) : result)
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
   return results
 }

@@ -1,4 +1,4 @@
-import { inTurns, Turns } from '#lib/async/turns.ts'
+import { runInSlices, TimeSlice } from '#lib/async/time_slice.ts'
 import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
@@ -43,7 +43,7 @@ type Variable = Pick<TemplateVariable, 'key' | 'type' | 'fallback_value'>
  * derived one.
  */
 async function derive(before: TemplateVariable[], sources: string[]): Promise<Variable[]> {
-  const keys = await inTurns(listVariableKeys(...sources), new Turns())
+  const keys = await runInSlices(listVariableKeys(...sources), new TimeSlice())
   const kept = before.filter(
     ({ key, type, fallback_value }) => keys.includes(key) || type !== 'string' || fallback_value !== null,
   )

@@ -8,12 +8,12 @@ import type { Pool } from '#sql/pool.ts'
 import { splitOnRefusal } from '#sql/retry.ts'
 import {
   type DueEvent,
+  type DueEventsRequest,
   listDueEvents,
   type RestTimes,
   settleWebhooks,
   type WebhookId,
   type WebhookResult,
-  type Wish,
 } from '#sql/webhooks/due_events.ts'
 import { releaseWebhooks } from '#sql/webhooks/leases.ts'
 
@@ -26,7 +26,7 @@ export class WebhookStore {
   readonly #pool: Pool
   readonly #options: Options
   readonly #gaveUp = new AbortController()
-  readonly #read: (wish: Wish) => Promise<DueEvent[]>
+  readonly #read: (request: DueEventsRequest) => Promise<DueEvent[]>
   readonly #write: (result: WebhookResult) => Promise<undefined>
   readonly #release: (webhook: WebhookId) => Promise<undefined>
 
@@ -36,10 +36,10 @@ export class WebhookStore {
     this.#pool = pool
     this.#options = options
     this.#read = coalesce(
-      async wishes => {
-        const found = await retryUntil(stopping, log, 'webhooks', () => listDueEvents(pool, owner, wishes))
+      async requests => {
+        const found = await retryUntil(stopping, log, 'webhooks', () => listDueEvents(pool, owner, requests))
         const events = Map.groupBy(found, event => event.webhook_id)
-        return wishes.map(({ webhook_id }) => events.get(webhook_id) ?? [])
+        return requests.map(({ webhook_id }) => events.get(webhook_id) ?? [])
       },
       { in_flight: 1, max_items: 20 },
     )
@@ -52,8 +52,8 @@ export class WebhookStore {
     this.#release = coalesce(webhooks => this.#releaseAll(webhooks), ONE_AT_A_TIME)
   }
 
-  read(wish: Wish): Promise<DueEvent[]> {
-    return this.#read(wish)
+  read(request: DueEventsRequest): Promise<DueEvent[]> {
+    return this.#read(request)
   }
 
   /** Writes a result; retries until `giveUp` while Postgres is unavailable. */

@@ -1,9 +1,9 @@
-import type { Wishes } from './transport.ts'
+import type { TransportOptions } from './transport.ts'
 
 /** The operator's settings, named as in the environment. */
 type Settings = { MAIL_TRANSPORT: string; RELAY_URL?: string | undefined }
 
-type Kind = NonNullable<Wishes['transport']>
+type Kind = NonNullable<TransportOptions['transport']>
 
 /** Splits a list at its commas, except those within a password, which no URL follows. */
 export function splitUrls(text: string): string[] {

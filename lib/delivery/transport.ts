@@ -3,13 +3,13 @@ import type { Bounce } from './bounce_details.ts'
 import type { ReplyClass } from './smtp_reply.ts'
 
 /** How a domain wants its mail sent. `tls` enforced: never unencrypted. `transport` null: by MAIL_TRANSPORT. */
-export type Wishes = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
+export type TransportOptions = { tls: 'opportunistic' | 'enforced'; transport: 'capture' | 'relay' | 'direct' | null }
 
 /** A complete message. Only this object refers to its bytes, so that `freeBytes` frees them while the reply is still awaited. */
 export type Message = { bytes: Buffer }
 
 /** One message for one recipient, ready for the wire. */
-export type Outgoing = Wishes & {
+export type Outgoing = TransportOptions & {
   account_id: string
   delivery_id: string
   mail_from: string
@@ -72,9 +72,9 @@ export type Transport = {
    * Returns the pool of slots for mail with this transport; deliveries of one pool never wait for those of another. Without this
    * method all mail shares one pool of `concurrency` slots.
    */
-  pool?(transport: Wishes['transport']): { name: string; slots: number }
+  pool?(transport: TransportOptions['transport']): { name: string; slots: number }
   /** Called before anything else is done for a delivery. May take long. Without this method each destination has its own lane. */
-  route?(destination: string, transport?: Wishes['transport']): Promise<Route>
+  route?(destination: string, transport?: TransportOptions['transport']): Promise<Route>
   /** Returns how many slots of its pool a lane may use now. Without this method, or if it returns null: half of them. */
   share?(lane: string): Share | null
   /** Divides rate limits among this many worker processes. */

@@ -37,12 +37,12 @@ export async function checkBlocklists(site: Site): Promise<Finding[]> {
 }
 
 async function ask(site: Site, dns: Dns, { zone, page }: Blocklist, address: string): Promise<Finding> {
-  const tell = about(`DNSBL ${zone}`)
+  const report = about(`DNSBL ${zone}`)
   const answer = await dns.addresses(`${reverseLabels(address)}.${zone}`)
   const { state, detail } = readListing(answer)
-  if (state === 'free') return tell.ok(`${address} is not on it.`)
-  if (state === 'unknown') return tell.unknown(`${address}: ${detail}`)
-  return fault(site, tell)(`${address} is on it (${detail}).`, `Request its removal: ${page(address)}`)
+  if (state === 'free') return report.ok(`${address} is not on it.`)
+  if (state === 'unknown') return report.unknown(`${address}: ${detail}`)
+  return fault(site, report)(`${address} is on it (${detail}).`, `Request its removal: ${page(address)}`)
 }
 
 /** A listed address has a record in 127.0.0.0/8. Spamhaus responds with 127.255.255.x to name servers that it does not serve. */

@@ -8,16 +8,16 @@ export type Check = { check: string; run(): Promise<Finding[]> }
 
 const WIDTH = 'problem'.length + 2
 
-type Tell = (finding: string, fix?: string) => Finding
+type Report = (finding: string, fix?: string) => Finding
 
 /** Makes the findings of one check. */
-export type About = Record<Level, Tell>
+export type About = Record<Level, Report>
 
 export function about(check: string): About {
-  const tell =
-    (level: Level): Tell =>
+  const report =
+    (level: Level): Report =>
     (finding, fix) => ({ check, level, finding, ...(fix ? { fix } : {}) })
-  return { ok: tell('ok'), warning: tell('warning'), problem: tell('problem'), unknown: tell('unknown') }
+  return { ok: report('ok'), warning: report('warning'), problem: report('problem'), unknown: report('unknown') }
 }
 
 /** Runs all checks concurrently, each within the deadline. Findings are in the order of the checks. */
@@ -28,12 +28,15 @@ export async function runChecks(checks: Check[], deadline_ms: number): Promise<F
 
 async function runCheck({ check, run }: Check, deadline_ms: number): Promise<Finding[]> {
   const late = Promise.withResolvers<Finding[]>()
-  const tell = about(check)
-  const timer = setTimeout(() => late.resolve([tell.unknown(`No result within ${deadline_ms / 1000} s.`)]), deadline_ms)
+  const report = about(check)
+  const timer = setTimeout(
+    () => late.resolve([report.unknown(`No result within ${deadline_ms / 1000} s.`)]),
+    deadline_ms,
+  )
   try {
     return await Promise.race([run(), late.promise])
   } catch (error) {
-    return [tell.unknown(`It could not be checked: ${(error as Error).message}`)]
+    return [report.unknown(`It could not be checked: ${(error as Error).message}`)]
   } finally {
     clearTimeout(timer)
   }
@@ -45,7 +48,7 @@ export function exitCode(findings: Finding[]): 0 | 1 {
 }
 
 /** Returns a line per finding, with its fix below it. */
-export function printed(findings: Finding[]): string {
+export function formatFindings(findings: Finding[]): string {
   return findings
     .flatMap(({ check, level, finding, fix }) => [`${level.padEnd(WIDTH)}${check}: ${finding}`, ...fixLines(fix)])
     .join('\n')

@@ -9,7 +9,7 @@ const DOMAINS = ['gmail.com', 'outlook.com', 'yahoo.com']
 const PORT = 25
 const DEADLINE_MS = 5_000
 
-const tell = about('port 25')
+const report = about('port 25')
 
 type Result = { host: string; outcome: 'greeted' | 'shut' | 'unknown'; detail: string }
 
@@ -22,16 +22,16 @@ export async function checkPort25(site: Site, server: string | undefined): Promi
   const shut = results.filter(({ outcome }) => outcome === 'shut')
   const list = (some: Result[]) => some.map(result => `${result.host} (${result.detail})`).join(', ')
   if (shut.length === 0 && greeted.length === 0)
-    return [tell.unknown(`No server was found that could be tried: ${list(results)}.`)]
+    return [report.unknown(`No server was found that could be tried: ${list(results)}.`)]
   if (greeted.length === 0) {
     const fix = [
       'Ask the provider of this host to open outgoing TCP port 25 (nc -v gmail-smtp-in.l.google.com 25 must show a greeting with 220),',
       'or send through a relay on another port: MAIL_TRANSPORT=smtp://user:pass@relay.acme.com:587',
     ]
-    return [fault(site, tell)(`It is blocked: ${list(shut)}.`, fix.join('\n'))]
+    return [fault(site, report)(`It is blocked: ${list(shut)}.`, fix.join('\n'))]
   }
-  if (shut.length > 0) return [tell.warning(`Not all can be reached: ${list(shut)}; greeted by ${list(greeted)}.`)]
-  return [tell.ok(`Greeted by ${list(greeted)}.`)]
+  if (shut.length > 0) return [report.warning(`Not all can be reached: ${list(shut)}; greeted by ${list(greeted)}.`)]
+  return [report.ok(`Greeted by ${list(greeted)}.`)]
 }
 
 async function greetDomain(dns: Dns, domain: string): Promise<Result> {

@@ -12,25 +12,25 @@ const CERTIFICATE =
 /** Checks whether a relay responds, uses TLS and accepts our credentials. No mail is sent. */
 export async function checkRelay(url: string, helo_name: string): Promise<Finding[]> {
   const server = relayServer(url, helo_name)
-  const tell = about(`relay ${server.host}:${server.port}`)
+  const report = about(`relay ${server.host}:${server.port}`)
   try {
     const { secure, allowsAuth } = await probe(server)
     const told = [
-      secure ? tell.ok('It responds, with TLS.') : tell.warning('It responds, without TLS.', requireTls(url)),
+      secure ? report.ok('It responds, with TLS.') : report.warning('It responds, without TLS.', requireTls(url)),
     ]
     if (!server.auth) return told
     if (!secure) {
       const finding = 'The password is sent in the clear: anybody on the way can read it and send in your name.'
-      return [tell.problem(finding, requireTls(url))]
+      return [report.problem(finding, requireTls(url))]
     }
     if (!allowsAuth)
-      return [...told, tell.problem('It does not accept a password.', 'Remove user and password from its URL.')]
+      return [...told, report.problem('It does not accept a password.', 'Remove user and password from its URL.')]
     const session = await SmtpSession.open(server, TIMEOUTS, AbortSignal.timeout(TIMEOUTS.connect))
     session.quit()
-    return [...told, tell.ok('It accepts the password.')]
+    return [...told, report.ok('It accepts the password.')]
   } catch (error) {
     const { message } = error as Error
-    return [tell.problem(message.replace(/\.?$/, '.'), /certificate/.test(message) ? CERTIFICATE : fixOf(server))]
+    return [report.problem(message.replace(/\.?$/, '.'), /certificate/.test(message) ? CERTIFICATE : fixOf(server))]
   }
 }
 

@@ -27,12 +27,12 @@ export async function checkServerDomain(site: Site): Promise<Finding[]> {
 }
 
 async function checkLeads(site: Site, name: string, harm: string): Promise<Finding> {
-  const tell = about(name)
+  const report = about(name)
   const answer = await site.dns.addresses(name)
-  if (answer.outcome === 'failed') return tell.unknown(`It could not be looked up (${answer.reason}).`)
-  if (answer.outcome === 'found') return tell.ok(`It leads to ${answer.records.join(', ')}.`)
+  if (answer.outcome === 'failed') return report.unknown(`It could not be looked up (${answer.reason}).`)
+  if (answer.outcome === 'found') return report.ok(`It leads to ${answer.records.join(', ')}.`)
   const records = site.addresses.map(value => recordLine({ name, type: addressType(value), value })).join('\n')
-  return tell.warning(`It has no address: ${harm}.`, records || `${name}. IN A the public address of this host`)
+  return report.warning(`It has no address: ${harm}.`, records || `${name}. IN A the public address of this host`)
 }
 
 /** Checks the SPF record, which those of all domains include, so it must allow the address that mail is sent from. */

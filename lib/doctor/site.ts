@@ -23,8 +23,8 @@ export function isDirect({ config, transports }: Site): boolean {
 }
 
 /** Reports a fault that only affects direct mail: a problem if there is such mail, else a warning. */
-export function fault(site: Site, tell: About): (finding: string, fix?: string) => Finding {
-  return isDirect(site) ? tell.problem : tell.warning
+export function fault(site: Site, report: About): (finding: string, fix?: string) => Finding {
+  return isDirect(site) ? report.problem : report.warning
 }
 
 /**

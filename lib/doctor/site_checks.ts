@@ -16,7 +16,7 @@ export function siteChecks(site: Site, server: string | undefined): Check[] {
   const { config } = site
   const isAllRelayed = defaultTransport(config) === 'relay' && !isDirect(site)
   return [
-    { check: 'MAIL_TRANSPORT', run: async () => tellTransport(site) },
+    { check: 'MAIL_TRANSPORT', run: async () => transportFindings(site) },
     ...relayUrls(config).map(url => ({ check: 'relay', run: () => checkRelay(url, config.HELO_NAME) })),
     ...(isAllRelayed && !server ? [] : [{ check: 'port 25', run: () => checkPort25(site, server) }]),
     { check: 'HELO_NAME', run: () => checkHeloName(site) },
@@ -27,9 +27,9 @@ export function siteChecks(site: Site, server: string | undefined): Check[] {
   ]
 }
 
-function tellTransport({ config, transports }: Site): Finding[] {
+function transportFindings({ config, transports }: Site): Finding[] {
   const relays = relayUrls(config).length
-  const findings = [tellDefault(defaultTransport(config), relays)]
+  const findings = [defaultTransportFinding(defaultTransport(config), relays)]
   const others = transports.filter(kind => kind !== defaultTransport(config))
   if (others.length > 0) findings.push(TRANSPORT.ok(`Some domains use other transports: ${others.join(', ')}.`))
   if (transports.includes('relay') && relays === 0) {
@@ -39,7 +39,7 @@ function tellTransport({ config, transports }: Site): Finding[] {
   return findings
 }
 
-function tellDefault(kind: TransportKind, relays: number): Finding {
+function defaultTransportFinding(kind: TransportKind, relays: number): Finding {
   if (kind === 'direct') return TRANSPORT.ok('direct: mail is sent from here to its receivers.')
   if (kind === 'relay') return TRANSPORT.ok(`Mail is sent through ${relays === 1 ? 'a relay' : `${relays} relays`}.`)
   const fix = 'MAIL_TRANSPORT=direct, or MAIL_TRANSPORT=smtp://user:pass@relay.acme.com:587'

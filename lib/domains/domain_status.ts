@@ -9,13 +9,13 @@ export type DomainStatus = z.infer<typeof DomainStatus>
 export const SENDABLE: readonly DomainStatus[] = ['verified', 'partially_verified', 'partially_failed']
 
 /** For several records: all exist, one is certainly missing, or DNS did not respond. */
-export type Standing = 'ok' | 'gone' | 'unknown'
+export type RecordState = 'ok' | 'gone' | 'unknown'
 
 /**
  * `required`: the records without which it cannot send, or cannot receive if it does not send. `features`: the other records that
  * it should have. `return_path`: the record for its bounces; null if it has none.
  */
-export type Standings = { required: Standing; features: Standing; return_path: Standing | null }
+export type RecordStates = { required: RecordState; features: RecordState; return_path: RecordState | null }
 
 /** `window_since`: when the domain began to be verified, to wait for its features, or to lack a required record. */
 export type DomainState = {
@@ -38,15 +38,20 @@ export const WINDOW_MS = 72 * HOUR_MS
  * Returns the state of a domain after a DNS check (contract 15.2). If DNS did not respond, the status neither fails nor becomes
  * verified, and the next check is soon. `spread`, from -1 to 1, distributes the next checks of many domains.
  */
-export function nextDomainState(state: DomainState, standings: Standings, now: Date, spread = 0): NextDomainState {
-  const status = nextStatus(state, standings, now)
+export function nextDomainState(
+  state: DomainState,
+  recordStates: RecordStates,
+  now: Date,
+  spread = 0,
+): NextDomainState {
+  const status = nextStatus(state, recordStates, now)
   const window_since = windowOf(state, status, now)
   const isNew = isSendable(status) && !isSendable(state.status)
-  const { return_path } = standings
+  const { return_path } = recordStates
   return {
     status,
     window_since,
-    check_at: nextCheck(status, window_since, standings, now, spread),
+    check_at: nextCheck(status, window_since, recordStates, now, spread),
     verified_at: isNew ? now : state.verified_at,
     return_path_verified: return_path === 'unknown' ? state.return_path_verified : return_path === 'ok',
   }
@@ -61,9 +66,9 @@ export function isChecked(status: DomainStatus): boolean {
   return status === 'pending' || isSendable(status)
 }
 
-function nextStatus({ status, window_since }: DomainState, standings: Standings, now: Date): DomainStatus {
+function nextStatus({ status, window_since }: DomainState, recordStates: RecordStates, now: Date): DomainStatus {
   if (!isChecked(status)) return status
-  const { required, features } = standings
+  const { required, features } = recordStates
   const isOver = window_since !== null && now.getTime() - window_since.getTime() >= WINDOW_MS
   if (required === 'gone') {
     if (status === 'verified' || status === 'partially_verified') return 'partially_failed'
@@ -83,13 +88,13 @@ function windowOf({ status, window_since }: DomainState, next: DomainStatus, now
 function nextCheck(
   status: DomainStatus,
   window_since: Date | null,
-  standings: Standings,
+  recordStates: RecordStates,
   now: Date,
   spread: number,
 ): Date | null {
   if (!isChecked(status)) return null
   const age = now.getTime() - (window_since ?? now).getTime()
-  const isUnsure = Object.values(standings).includes('unknown')
+  const isUnsure = Object.values(recordStates).includes('unknown')
   return new Date(now.getTime() + Math.round(delay(status, age, isUnsure) * (1 + spread / 10)))
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { jsonPieces } from './write_json.ts'
 
 /**
@@ -12,11 +12,11 @@ export function canonicalJson(value: unknown): string {
 
 /** Returns a SHA-256 of method, route and body: the same for two requests that ask for the same thing. */
 export async function fingerprint(method: string, route: string, body: unknown): Promise<Buffer> {
-  const turns = new Turns()
+  const slice = new TimeSlice()
   const sha256 = createHash('sha256').update(`${method}\n${route}\n`)
   for (const piece of jsonPieces(body, true)) {
     sha256.update(piece)
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
   return sha256.digest()
 }

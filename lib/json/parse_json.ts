@@ -1,4 +1,4 @@
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { CLOSE_ARRAY } from './bytes.ts'
 import { type JsonLimits, JsonScanner } from './scanner.ts'
 
@@ -21,18 +21,22 @@ const BLANKS = new Set(Buffer.from(' \t\r\n'))
  *
  * @throws {JsonLimitError} @throws {SyntaxError} @throws {TypeError} if the bytes are not UTF-8
  */
-export async function parseJson(bytes: Buffer, limits: JsonLimits, turns: Turns = new Turns()): Promise<unknown> {
+export async function parseJson(
+  bytes: Buffer,
+  limits: JsonLimits,
+  slice: TimeSlice = new TimeSlice(),
+): Promise<unknown> {
   const scanner = new JsonScanner(bytes, limits)
   while (!scanner.isDone) {
     scanner.scan(STEP)
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
   return scanner.isArray && bytes.length > LONG
-    ? parseItems(bytes, scanner.cuts, turns)
+    ? parseItems(bytes, scanner.cuts, slice)
     : JSON.parse(utf8.decode(bytes))
 }
 
-async function parseItems(bytes: Buffer, cuts: number[], turns: Turns): Promise<unknown[]> {
+async function parseItems(bytes: Buffer, cuts: number[], slice: TimeSlice): Promise<unknown[]> {
   const [open = 0] = cuts
   const close = cuts.at(-1) as number
   const mark = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
@@ -44,7 +48,7 @@ async function parseItems(bytes: Buffer, cuts: number[], turns: Turns): Promise<
   const items: unknown[] = []
   for (let i = 1; i < cuts.length; i++) {
     items.push(JSON.parse(utf8OfItem.decode(bytes.subarray((cuts[i - 1] as number) + 1, cuts[i]))))
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
   return items
 }

@@ -1,4 +1,4 @@
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 
 /** Approximate number of characters per piece. */
 const PIECE = 64 * 1024
@@ -16,11 +16,11 @@ export function* jsonPieces(value: unknown, isSorted = false): Generator<string,
 /**
  * Returns `jsonPieces` as UTF-8, sharing the event loop: JSON.stringify of ten megabytes takes 40 ms, and encoding it 20 more.
  */
-export async function encodeJson(value: unknown, turns: Turns = new Turns()): Promise<Buffer> {
+export async function encodeJson(value: unknown, slice: TimeSlice = new TimeSlice()): Promise<Buffer> {
   const pieces: Buffer[] = []
   for (const piece of jsonPieces(value)) {
     pieces.push(Buffer.from(piece))
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
   return Buffer.concat(pieces)
 }

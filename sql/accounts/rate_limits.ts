@@ -48,7 +48,7 @@ function openLimiter(pool: Pool, { name, uses, window_s, onError }: Limit, block
   const window = { keyPrefix: name, points: uses, duration: window_s }
   return new RateLimiterPostgres({
     ...window,
-    storeClient: { query: (query: Upsert) => ask(pool, query).catch(tell(onError)) },
+    storeClient: { query: (query: Upsert) => ask(pool, query).catch(reportTo(onError)) },
     storeType: 'client',
     tableName: 'rate_limits',
     tableCreated: true, // by a migration
@@ -87,7 +87,7 @@ async function ask(pool: Pool, { values, ...query }: Upsert): Promise<pg.QueryRe
   return result
 }
 
-function tell(onError: Limit['onError']): (error: unknown) => never {
+function reportTo(onError: Limit['onError']): (error: unknown) => never {
   return error => {
     onError(sqlState(error) === null ? new LostConnectionError(error as Error) : error)
     throw error

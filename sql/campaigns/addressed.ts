@@ -4,7 +4,7 @@ import { type Criteria, findsAll } from '#lib/segments/conditions.ts'
 import { isInAudience } from '#sql/contacts/contacts.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { isFound, isMember } from '#sql/segments/compile.ts'
-import type { Look } from '#sql/segments/look.ts'
+import type { PlanHint } from '#sql/segments/plan_hints.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { loadTerms, type Terms } from '#sql/segments/terms.ts'
 import { findTopic } from '#sql/topics/topics.ts'
@@ -40,20 +40,20 @@ export async function loadAddressed(
 }
 
 /** Returns a condition on `contacts c`: the contact is in the audience and in the segment. */
-export function isAddressed({ account_id, domain_id, audience_id, segment, terms }: Addressed, how: Look) {
+export function isAddressed({ account_id, domain_id, audience_id, segment, terms }: Addressed, hint: PlanHint) {
   const isIn = audience_id === null || audience_id === domain_id ? sql.fragment`true` : isInAudience(audience_id)
   const isOf =
     segment === null || findsAll(segment)
       ? sql.fragment`true`
-      : sql.fragment`(${isFound(segment, terms, how)} OR ${isMember(segment.id, how)})`
+      : sql.fragment`(${isFound(segment, terms, hint)} OR ${isMember(segment.id, hint)})`
   return sql.fragment`c.account_id = ${account_id} AND c.domain_id = ${domain_id} AND ${isIn} AND ${isOf}`
 }
 
 /** Returns an expression on `contacts c`: the reason why the contact is left out, or null. */
-export function leftOut({ topic, cap, simulator_domain }: Addressed, how: Look): FragmentSqlToken {
+export function leftOut({ topic, cap, simulator_domain }: Addressed, hint: PlanHint): FragmentSqlToken {
   const chose = (subscription: string) => sql.fragment`EXISTS (
     SELECT FROM contact_topics t WHERE t.account_id = c.account_id AND t.contact_id = c.id AND t.topic_id = ${topic?.id ?? null}
-      AND t.subscription = ${subscription} ${how})`
+      AND t.subscription = ${subscription} ${hint})`
   const isOutside =
     topic === null
       ? sql.fragment`false`
@@ -66,10 +66,10 @@ export function leftOut({ topic, cap, simulator_domain }: Addressed, how: Look):
     WHEN ${isOutside} THEN 'not_subscribed_to_topic'
     WHEN ${domain} <> ${simulator_domain} AND EXISTS (
       SELECT FROM suppressions s WHERE s.account_id = c.account_id AND s.address = c.email
-        AND (s.expires_at IS NULL OR s.expires_at > now()) ${how}
+        AND (s.expires_at IS NULL OR s.expires_at > now()) ${hint}
     ) THEN 'suppressed'
     WHEN c.email LIKE ANY (${sql.array(RESERVED_ENDINGS, 'text')}) AND ${domain} <> ${simulator_domain}
       AND ${domain} ~ ${RESERVED_PATTERN} THEN 'reserved_domain'
-    ELSE ${cappedFor(cap, how)}
+    ELSE ${cappedFor(cap, hint)}
   END`
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
-import { LOOK } from '#sql/segments/look.ts'
+import { PLAN_HINTS } from '#sql/segments/plan_hints.ts'
 import { type Addressed, isAddressed, leftOut } from './addressed.ts'
 
 /** Reasons why a contact of the audience or the segment of a campaign is left out. */
@@ -21,7 +21,7 @@ export async function countByReason(db: Queryable, addressed: Addressed): Promis
   return db.any(sql.type(Total)`
     SELECT f.reason, count(*) AS contacts
     FROM (
-      SELECT ${leftOut(addressed, LOOK.atMany)} AS reason FROM contacts c WHERE ${isAddressed(addressed, LOOK.atMany)}
+      SELECT ${leftOut(addressed, PLAN_HINTS.forMany)} AS reason FROM contacts c WHERE ${isAddressed(addressed, PLAN_HINTS.forMany)}
     ) f
     GROUP BY f.reason
   `)
@@ -29,10 +29,10 @@ export async function countByReason(db: Queryable, addressed: Addressed): Promis
 
 /** Counts the contacts who would get a campaign, up to `limit`. */
 export async function countRecipients(db: Queryable, addressed: Addressed, limit: number): Promise<number> {
-  const how = limit > 1 ? LOOK.atMany : LOOK.atFew
+  const hint = limit > 1 ? PLAN_HINTS.forMany : PLAN_HINTS.forFew
   const { count } = await db.one(sql.type(z.object({ count: z.int() }))`
     SELECT count(*) AS count FROM (
-      SELECT FROM contacts c WHERE ${isAddressed(addressed, how)} AND ${leftOut(addressed, how)} IS NULL LIMIT ${limit}
+      SELECT FROM contacts c WHERE ${isAddressed(addressed, hint)} AND ${leftOut(addressed, hint)} IS NULL LIMIT ${limit}
     ) f
   `)
   return count

@@ -1,6 +1,6 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { sql } from '#sql/pool.ts'
-import type { Look } from '#sql/segments/look.ts'
+import type { PlanHint } from '#sql/segments/plan_hints.ts'
 
 /** Limits on how often campaigns may reach a contact; null: no limit. */
 export type FrequencyCap = { skip_if_mailed_within_hours: number | null; exclude_unengaged_days: number | null }
@@ -13,7 +13,7 @@ export function hasCap({ skip_if_mailed_within_hours, exclude_unengaged_days }: 
  * Returns an expression on `contacts c`: `mailed_recently`, `unengaged` or null. An email of a campaign counts from
  * when it is stored, unless it ends without being sent. Contacts whose opens are not tracked are never unengaged.
  */
-export function cappedFor(cap: FrequencyCap, how: Look): FragmentSqlToken {
+export function cappedFor(cap: FrequencyCap, hint: PlanHint): FragmentSqlToken {
   const { skip_if_mailed_within_hours: hours, exclude_unengaged_days: days } = cap
   if (!hasCap(cap)) return sql.fragment`NULL`
   const last = sql.fragment`greatest(e.last_opened_at, e.last_clicked_at)`
@@ -22,7 +22,7 @@ export function cappedFor(cap: FrequencyCap, how: Look): FragmentSqlToken {
       ? sql.fragment`false`
       : sql.fragment`(e.last_sent_at > ${since({ hours })} OR e.last_email_at > ${since({ hours })} AND EXISTS (
           SELECT FROM emails m WHERE m.account_id = e.account_id AND m.id = e.last_email_id
-            AND m.status NOT IN ('failed', 'bounced', 'suppressed', 'canceled') ${how}))`
+            AND m.status NOT IN ('failed', 'bounced', 'suppressed', 'canceled') ${hint}))`
   const isUnengaged =
     days === null
       ? sql.fragment`false`
@@ -30,7 +30,7 @@ export function cappedFor(cap: FrequencyCap, how: Look): FragmentSqlToken {
           AND e.last_sent_at > coalesce(${last}, '-infinity') AND (${last} > ${since({ days })}) IS NOT TRUE)`
   return sql.fragment`(
     SELECT CASE WHEN ${isMailed} THEN 'mailed_recently' WHEN ${isUnengaged} THEN 'unengaged' END
-    FROM contact_engagement e WHERE e.account_id = c.account_id AND e.contact_id = c.id ${how})`
+    FROM contact_engagement e WHERE e.account_id = c.account_id AND e.contact_id = c.id ${hint})`
 }
 
 function since({ hours = 0, days = 0 }: { hours?: number; days?: number }): FragmentSqlToken {

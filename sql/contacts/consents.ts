@@ -34,7 +34,7 @@ export async function insertConsents(
 /**
  * Deletes everything about an address except a hash that records its opt-out: its consents and its errors in imports.
  */
-export async function keepOptOutOnly(
+export async function eraseAllButOptOut(
   tx: Tx,
   { account_id, domain_id, email }: { account_id: string; domain_id: string; email: string },
   is_suppressed: boolean,

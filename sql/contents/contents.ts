@@ -20,7 +20,7 @@ export type NewContent = { id: string; html: string | null; text: string | null 
  * Stores contents that are not stored yet and marks all of them as used, so that they are not purged before emails
  * refer to them. Sorts them, since two statements in different order would deadlock.
  */
-export async function keepContents(db: Queryable, account_id: string, contents: NewContent[]): Promise<void> {
+export async function storeContents(db: Queryable, account_id: string, contents: NewContent[]): Promise<void> {
   const recent = await db.any(sql.type(z.object({ id: z.string() }))`
     SELECT id FROM contents WHERE account_id = ${account_id} AND used_at > now() - interval '1 hour' AND id = ANY(${sql.array(
       contents.map(({ id }) => id),

@@ -28,12 +28,12 @@ export type Ingestion = z.infer<typeof Ingestion>
 
 /**
  * Stores events in one round trip and, outside a transaction, one commit; returns one outcome per event, in order.
- * Unless `is_patient`, an event does not wait for a transaction that holds runs of its contact: its outcome is `busy`.
+ * Unless `waits_for_locks`, an event does not wait for a transaction that holds runs of its contact: its outcome is `busy`.
  */
-export async function ingestEvents(db: Queryable, drafts: EventDraft[], is_patient = true): Promise<Ingestion[]> {
+export async function ingestEvents(db: Queryable, drafts: EventDraft[], waits_for_locks = true): Promise<Ingestion[]> {
   const positioned = drafts.map((draft, position) => ({ position, ...draft }))
   return db.any(sql.prepared('ingest_events', Ingestion)`
-    SELECT outcome, answer FROM ingest_events(${JSON.stringify(positioned)}::json, ${is_patient}) ORDER BY position
+    SELECT outcome, answer FROM ingest_events(${JSON.stringify(positioned)}::json, ${waits_for_locks}) ORDER BY position
   `)
 }
 

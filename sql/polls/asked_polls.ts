@@ -71,7 +71,7 @@ export type StepPoll = PollForm & {
 }
 
 /** Stores polls that are not stored yet, except those of a deleted automation. Returns their ids by fingerprint. */
-export async function keepStepPolls(tx: Tx, account_id: string, polls: StepPoll[]): Promise<Map<string, string>> {
+export async function storeStepPolls(tx: Tx, account_id: string, polls: StepPoll[]): Promise<Map<string, string>> {
   const rows = [...polls]
     .sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)) // two statements in different order would deadlock
     .map(poll => ({ ...poll, id: newId() }))

@@ -11,7 +11,7 @@ import { sql } from '#sql/pool.ts'
 import { compareProperty } from './compare_property.ts'
 import { containsText } from './contains_text.ts'
 import { engaged } from './engaged.ts'
-import type { Look } from './look.ts'
+import type { PlanHint } from './plan_hints.ts'
 import type { Terms } from './terms.ts'
 
 const nobody = sql.fragment`false`
@@ -20,21 +20,21 @@ const nobody = sql.fragment`false`
  * Returns a condition on `contacts c`: the contact matches the filter and the rules of a segment. Excludes members by
  * hand, for whom there is `isMember`.
  */
-export function isFound({ filter, rules }: Criteria, terms: Terms, how: Look): FragmentSqlToken {
+export function isFound({ filter, rules }: Criteria, terms: Terms, hint: PlanHint): FragmentSqlToken {
   if (filter.status === 'members_only') return nobody
-  const compiled = { terms, how }
+  const compiled = { terms, hint }
   const all = conditionsOf(filter).map(({ condition }) => compileRules(condition, compiled))
   return joined(rules ? [...all, compileRules(rules, compiled)] : all, sql.fragment` AND `, sql.fragment`true`)
 }
 
 /** Returns a condition on `contacts c`: the contact was added to a segment by hand. */
-export function isMember(segment_id: string, how: Look): FragmentSqlToken {
+export function isMember(segment_id: string, hint: PlanHint): FragmentSqlToken {
   return sql.fragment`EXISTS (
     SELECT FROM segment_members m
-    WHERE m.account_id = c.account_id AND m.segment_id = ${segment_id} AND m.contact_id = c.id ${how})`
+    WHERE m.account_id = c.account_id AND m.segment_id = ${segment_id} AND m.contact_id = c.id ${hint})`
 }
 
-type Compiled = { terms: Terms; how: Look }
+type Compiled = { terms: Terms; hint: PlanHint }
 
 /**
  * Compiles rules. A negation is moved down to the conditions, so that a condition on something deleted matches nobody,
@@ -58,7 +58,7 @@ function joined(parts: FragmentSqlToken[], glue: FragmentSqlToken, none: Fragmen
 }
 
 /** Returns null if the condition names something that was deleted. */
-function compileCondition(condition: Condition, { terms, how }: Compiled): FragmentSqlToken | null {
+function compileCondition(condition: Condition, { terms, hint }: Compiled): FragmentSqlToken | null {
   switch (condition.field) {
     case 'email': {
       const address = condition.value.toLowerCase()
@@ -80,16 +80,16 @@ function compileCondition(condition: Condition, { terms, how }: Compiled): Fragm
     case 'unsubscribed':
       return condition.value ? sql.fragment`c.unsubscribed` : sql.fragment`NOT c.unsubscribed`
     case 'topic':
-      return compileTopic(condition.value, terms, how)
+      return compileTopic(condition.value, terms, hint)
     case 'segment': {
       const segment = terms.segments.get(condition.value)
       if (!segment) return null
       // That segment names no other segment.
-      const found = isFound(segment, { ...terms, segments: new Map() }, how)
-      return sql.fragment`(${found} OR ${isMember(segment.id, how)})`
+      const found = isFound(segment, { ...terms, segments: new Map() }, hint)
+      return sql.fragment`(${found} OR ${isMember(segment.id, hint)})`
     }
     case 'engagement':
-      return compileEngagement(condition.operator, condition.value, { terms, how })
+      return compileEngagement(condition.operator, condition.value, { terms, hint })
     default:
       return compareProperty(condition, terms)
   }
@@ -99,18 +99,18 @@ function compileCondition(condition: Condition, { terms, how }: Compiled): Fragm
  * Returns a condition: the contact gets mail of a topic, by choice or default, and has not unsubscribed from
  * everything.
  */
-function compileTopic(id: string, terms: Terms, how: Look): FragmentSqlToken | null {
+function compileTopic(id: string, terms: Terms, hint: PlanHint): FragmentSqlToken | null {
   const topic = terms.topics.get(id)
   if (!topic) return null
   const chose = (subscription: string) => sql.fragment`EXISTS (
     SELECT FROM contact_topics t WHERE t.account_id = c.account_id AND t.contact_id = c.id AND t.topic_id = ${id}
-      AND t.subscription = ${subscription} ${how})`
+      AND t.subscription = ${subscription} ${hint})`
   const isIn = topic.default_subscription === 'opt_in' ? sql.fragment`NOT ${chose('opt_out')}` : chose('opt_in')
   return sql.fragment`(NOT c.unsubscribed AND ${isIn})`
 }
 
-function compileEngagement(event: EngagementEvent, scope: EngagementScope, { terms, how }: Compiled) {
-  return 'campaign_id' in scope && !terms.campaigns.has(scope.campaign_id) ? null : engaged(event, scope, how)
+function compileEngagement(event: EngagementEvent, scope: EngagementScope, { terms, hint }: Compiled) {
+  return 'campaign_id' in scope && !terms.campaigns.has(scope.campaign_id) ? null : engaged(event, scope, hint)
 }
 
 /** Returns the time some days of 24 hours ago, regardless of the time zone of the session. */

@@ -2,7 +2,7 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { isMember } from './compile.ts'
-import { LOOK } from './look.ts'
+import { PLAN_HINTS } from './plan_hints.ts'
 
 const Hits = z.object({ hits: z.array(z.boolean()) })
 
@@ -14,7 +14,7 @@ export async function isInSegments(
   segments: { id: string; isFound: FragmentSqlToken }[],
 ): Promise<boolean[]> {
   const conditions = segments.map(
-    ({ id, isFound }) => sql.fragment`(${isFound} OR ${isMember(id, LOOK.atFew)}) IS TRUE`,
+    ({ id, isFound }) => sql.fragment`(${isFound} OR ${isMember(id, PLAN_HINTS.forFew)}) IS TRUE`,
   )
   const found = await db.maybeOne(sql.type(Hits)`
     SELECT ARRAY[${sql.join(conditions, sql.fragment`, `)}]::boolean[] AS hits
@@ -37,7 +37,7 @@ export async function removeMember(
 }
 
 /** Locks a segment against deletion until the transaction ends; returns 1, or 0 if it does not exist. */
-export async function keepSegment(tx: Tx, account_id: string, segment_id: string): Promise<number> {
+export async function blockSegmentDeletion(tx: Tx, account_id: string, segment_id: string): Promise<number> {
   return tx.run(sql.unsafe`
     SELECT FROM segments WHERE account_id = ${account_id} AND id = ${segment_id} FOR KEY SHARE
   `)

@@ -1,7 +1,7 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
-import { LOOK, type Look } from './look.ts'
+import { PLAN_HINTS, type PlanHint } from './plan_hints.ts'
 import { SegmentCriteria } from './segment_records.ts'
 import { criteriaColumns } from './segments.ts'
 
@@ -36,15 +36,15 @@ export async function lockCount(tx: Tx, id: string): Promise<boolean> {
 const Counted = z.object({ contacts: z.int(), counted_at_text: z.string() })
 export type Counted = z.infer<typeof Counted>
 
-type Counting = { account_id: string; domain_id: string; id: string; isFound: (how: Look) => FragmentSqlToken }
+type Counting = { account_id: string; domain_id: string; id: string; isFound: (hint: PlanHint) => FragmentSqlToken }
 
 /** Counts the contacts of a segment in one snapshot: those that its conditions match, and the other members by hand. */
 export async function countContacts(db: Queryable, { account_id, domain_id, id, isFound }: Counting): Promise<Counted> {
   const isThere = sql.fragment`c.account_id = ${account_id} AND c.domain_id = ${domain_id}`
   return db.one(sql.type(Counted)`
-    SELECT (SELECT count(*) FROM contacts c WHERE ${isThere} AND ${isFound(LOOK.atMany)}) + (
+    SELECT (SELECT count(*) FROM contacts c WHERE ${isThere} AND ${isFound(PLAN_HINTS.forMany)}) + (
       SELECT count(*) FROM segment_members m JOIN contacts c ON c.account_id = m.account_id AND c.id = m.contact_id
-      WHERE m.account_id = ${account_id} AND m.segment_id = ${id} AND ${isThere} AND (${isFound(LOOK.atFew)}) IS NOT TRUE
+      WHERE m.account_id = ${account_id} AND m.segment_id = ${id} AND ${isThere} AND (${isFound(PLAN_HINTS.forFew)}) IS NOT TRUE
     ) AS contacts, statement_timestamp()::text AS counted_at_text
   `)
 }

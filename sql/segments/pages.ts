@@ -2,14 +2,14 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { isMember } from './compile.ts'
-import { LOOK, type Look } from './look.ts'
+import { PLAN_HINTS, type PlanHint } from './plan_hints.ts'
 
 /** A search for the contacts of a segment on its domain. `isFound`: returns a condition on `contacts c`. */
 export type Searched = {
   account_id: string
   domain_id: string
   segment_id: string
-  isFound: (how: Look) => FragmentSqlToken
+  isFound: (hint: PlanHint) => FragmentSqlToken
   /** A condition that narrows the segment, such as to an audience. */
   isAlso: FragmentSqlToken
 }
@@ -39,7 +39,7 @@ export async function walkContacts(
     FROM (
       SELECT ARRAY(
         SELECT c.id FROM (SELECT w.* ${next} LIMIT ${budget}) c
-        WHERE (${isFound(LOOK.atFew)} OR ${isMember(segment_id, LOOK.atFew)}) AND ${isAlso}
+        WHERE (${isFound(PLAN_HINTS.forFew)} OR ${isMember(segment_id, PLAN_HINTS.forFew)}) AND ${isAlso}
         ORDER BY c.id ${order(direction)} LIMIT ${limit}
       ) AS ids
     ) f
@@ -68,12 +68,12 @@ export async function searchContacts(
   // Two separate queries, since with OR neither part could use its index.
   const rows = await tx.any(sql.type(z.object({ id: z.string() }))`
     SELECT id FROM (
-      (SELECT c.id FROM contacts c WHERE ${isThere} AND ${isFound(LOOK.atMany)} ${nearest})
+      (SELECT c.id FROM contacts c WHERE ${isThere} AND ${isFound(PLAN_HINTS.forMany)} ${nearest})
       UNION ALL
       (
         SELECT c.id FROM segment_members m JOIN contacts c ON c.account_id = m.account_id AND c.id = m.contact_id
         WHERE m.account_id = ${account_id} AND m.segment_id = ${segment_id} AND ${isThere}
-          AND (${isFound(LOOK.atFew)}) IS NOT TRUE ${nearest}
+          AND (${isFound(PLAN_HINTS.forFew)}) IS NOT TRUE ${nearest}
       )
     ) f
     ORDER BY id ${order(direction)} LIMIT ${limit}

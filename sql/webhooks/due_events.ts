@@ -6,7 +6,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 export type WebhookId = { account_id: string; id: number }
 
 /** A request for due events, without those that the worker already holds. */
-export type Wish = { account_id: string; webhook_id: number; held: string[]; limit: number }
+export type DueEventsRequest = { account_id: string; webhook_id: number; held: string[]; limit: number }
 
 const DueEvent = z.object({
   account_id: z.string(),
@@ -20,13 +20,13 @@ const DueEvent = z.object({
 })
 export type DueEvent = z.infer<typeof DueEvent>
 
-/** Most bytes of bodies per wish: senders of mail decide how large its event is. */
+/** Most bytes of bodies per request: senders of mail decide how large its event is. */
 const MAX_BYTES = 1024 * 1024
 
 /** Lists the due events of many webhooks in one query (sql/webhooks/list_due_events.sql). */
-export async function listDueEvents(db: Queryable, owner: string, wishes: Wish[]): Promise<DueEvent[]> {
+export async function listDueEvents(db: Queryable, owner: string, requests: DueEventsRequest[]): Promise<DueEvent[]> {
   return db.any(sql.prepared('list_due_events', DueEvent)`
-    SELECT * FROM list_due_events(${owner}, ${JSON.stringify(wishes)}::json, ${MAX_BYTES})
+    SELECT * FROM list_due_events(${owner}, ${JSON.stringify(requests)}::json, ${MAX_BYTES})
   `)
 }
 

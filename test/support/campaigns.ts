@@ -1,7 +1,7 @@
 import type { Foundation } from '#flows/process/run_process.ts'
 import { newId } from '#lib/ids.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
-import { keepContents } from '#sql/contents/contents.ts'
+import { storeContents } from '#sql/contents/contents.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import type { Api } from './api.ts'
 import type { TestWork } from './sending.ts'
@@ -64,7 +64,7 @@ export async function queueCampaign(
   { html = '<p>Hi {{first_name}}</p>', ...fields }: Fields = {},
 ): Promise<QueuedCampaign> {
   const [id, content_id] = [newId(), newId()]
-  await keepContents(pool, account.id, [{ id: content_id, html, text: null }])
+  await storeContents(pool, account.id, [{ id: content_id, html, text: null }])
   const row = {
     ...{ account_id: account.id, id, domain_id: account.domain_id, name: 'March', status: 'queued', content_id },
     ...{ sender: `Acme <news@${account.domain}>`, subject: 'Hello', reply_to: [], started_at: new Date() },

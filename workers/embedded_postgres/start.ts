@@ -39,7 +39,7 @@ export type Options = {
 export async function startEmbeddedPostgres(directory: string, options: Options = {}): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(directory)
   const membership = await join(cluster, options)
-  return options.share ? share(cluster, membership) : keep(cluster, membership, options)
+  return options.share ? share(cluster, membership) : keepRunning(cluster, membership, options)
 }
 
 /** For a short command: the last process that leaves stops the server. */
@@ -55,7 +55,7 @@ function share(cluster: Cluster, { server, client, owned }: Membership): Embedde
 }
 
 /** For the Mailbrook itself: keeps the server running until it stops. */
-function keep(cluster: Cluster, membership: Membership, options: Options): EmbeddedPostgres {
+function keepRunning(cluster: Cluster, membership: Membership, options: Options): EmbeddedPostgres {
   const { owned, server } = membership
   const keeper = new Keeper(cluster, membership, options)
   let left: Promise<void> | undefined

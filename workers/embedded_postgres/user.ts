@@ -27,7 +27,7 @@ export async function chooseRunner(directory: string, data: string, postgres: st
   if (await reaches(plain, directory, postgres)) return plain
 
   await openToAll(dirname(dirname(postgres)))
-  for (const runner of [plain, keeping('dac_read_search', user), keeping('dac_override', user)]) {
+  for (const runner of [plain, withCapability('dac_read_search', user), withCapability('dac_override', user)]) {
     if (await reaches(runner, directory, postgres)) return runner
   }
   throw new StartupError(
@@ -59,7 +59,7 @@ async function lookUp(option: string, name: string): Promise<number> {
  * Runs programs as another user that keeps a capability. Without no_setuid_fixup, access(2), with which Postgres looks for its
  * programs, would ignore the capability. setpriv replaces itself by the program, so that its process id is that of the server.
  */
-function keeping(capability: string, user: User): Runner {
+function withCapability(capability: string, user: User): Runner {
   const keep = [`--inh-caps=+${capability}`, `--ambient-caps=+${capability}`, '--securebits=+no_setuid_fixup']
   const setpriv = [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', ...keep, '--']
   return { user, run: (program, args, more) => start('setpriv', [...setpriv, program, ...args], more) }

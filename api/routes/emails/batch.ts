@@ -7,7 +7,7 @@ import { operation } from '#api/operations/operation.ts'
 import { SEND_ERRORS } from '#api/send_requested.ts'
 import { sendBatch } from '#flows/sending/send_batch.ts'
 import { prepareDrafts } from '#flows/sending/send_email.ts'
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { ApiError } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import { findUnstorable } from '#lib/json/unstorable_json.ts'
@@ -70,7 +70,7 @@ async function readEmails(ctx: Context, is_permissive: boolean) {
   const emails: NewEmail[] = []
   const indexes: number[] = []
   const errors: BatchError[] = []
-  const turns = new Turns()
+  const slice = new TimeSlice()
   for (const [index, item] of body.entries()) {
     try {
       emails.push(readEmail(item, `emails[${index}]`))
@@ -79,7 +79,7 @@ async function readEmails(ctx: Context, is_permissive: boolean) {
       if (!is_permissive || !(error instanceof ApiError)) throw error
       errors.push({ index, message: error.message })
     }
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
   return { emails, indexes, errors }
 }

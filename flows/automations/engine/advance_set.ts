@@ -1,14 +1,14 @@
 import { advanceRun, skipRun, withoutContact } from '#lib/automations/evaluate/advance_run.ts'
 import type { Graph } from '#lib/automations/graph.ts'
 import type { Log } from '#lib/log.ts'
-import { type ActiveAutomation, keepAutomations, listDeleted } from '#sql/automations/engine/automations.ts'
+import { type ActiveAutomation, listDeleted, lockAutomations } from '#sql/automations/engine/automations.ts'
 import { type Claim, claimRuns, type DueRun, type StoredRun, storeRuns } from '#sql/automations/engine/runs.ts'
-import { tellContacts } from '#sql/events/tell_contacts.ts'
+import { emitContactEvents } from '#sql/events/emit_contact_events.ts'
 import type { Tx } from '#sql/pool.ts'
+import type { ActiveRun } from './active_run.ts'
 import { readProperties, readRunContacts } from './read_contacts.ts'
 import { graphKey, readGraphs } from './read_graphs.ts'
 import { takeSteps } from './take_steps.ts'
-import type { Walker } from './walker.ts'
 
 export type EngineServices = { log: Log; config: { SIMULATOR_DOMAIN: string } }
 
@@ -37,7 +37,7 @@ export async function advanceSet(
   onClaimed(claimed)
   if (claimed.length === 0) return { claimed, left: 0, has_more }
   const automations = new Map(
-    (await keepAutomations(tx, distinctAutomations(claimed))).map(one => [one.automation_id, one]),
+    (await lockAutomations(tx, distinctAutomations(claimed))).map(one => [one.automation_id, one]),
   )
   const missing = distinctAutomations(claimed).filter(({ automation_id }) => !automations.has(automation_id))
   const ended = new Set(await listDeleted(tx, missing))
@@ -45,22 +45,22 @@ export async function advanceSet(
     ended.has(automation_id) || version <= (automations.get(automation_id)?.stopped_version ?? 0)
   const active = claimed.filter(run => automations.has(run.automation_id) && !isStopped(run))
 
-  const walkers = await prepareWalkers(tx, active, automations)
-  const together = {
+  const activeRuns = await prepareRuns(tx, active, automations)
+  const shared = {
     ...{ tx, simulator_domain: services.config.SIMULATOR_DOMAIN, deleted: new Set<string>(), unsubscribed: [] },
-    ...{ properties: walkers.properties },
+    ...{ properties: activeRuns.properties },
   }
-  await takeSteps(together, walkers.all)
+  await takeSteps(shared, activeRuns.all)
   const stored = [
-    ...walkers.all.map(walker => toStored(walker, together.deleted, services.log)),
+    ...activeRuns.all.map(activeRun => toStored(activeRun, shared.deleted, services.log)),
     ...claimed.filter(isStopped).map(run => ({ run, advanced: skipRun(run, STOPPED), seen_event: null })),
   ]
   await storeRuns(tx, stored)
   // Runs of this set may wait for this event too, so they must be stored before it is announced.
-  for (const runs of Map.groupBy(together.unsubscribed, causeOf).values()) {
+  for (const runs of Map.groupBy(shared.unsubscribed, causeOf).values()) {
     const [{ account_id, automation_id, depth }] = runs as [DueRun]
     const contacts = runs.map(({ contact_id }) => contact_id)
-    await tellContacts(tx, account_id, 'contact.unsubscribed', contacts, { automation_id, depth })
+    await emitContactEvents(tx, account_id, 'contact.unsubscribed', contacts, { automation_id, depth })
   }
   return { claimed, left: claimed.length - stored.length, has_more }
 }
@@ -75,14 +75,14 @@ function distinctAutomations(runs: DueRun[]) {
   ]
 }
 
-async function prepareWalkers(tx: Tx, runs: DueRun[], automations: Map<string, ActiveAutomation>) {
+async function prepareRuns(tx: Tx, runs: DueRun[], automations: Map<string, ActiveAutomation>) {
   const graphs = await readGraphs(tx, runs)
   const properties = await readProperties(
     tx,
     runs.map(({ account_id }) => account_id),
   )
   const contacts = await readRunContacts(tx, runs, properties)
-  const all = runs.map((run): Walker => {
+  const all = runs.map((run): ActiveRun => {
     const automation = automations.get(run.automation_id) as ActiveAutomation
     const graph = graphs.get(graphKey(run)) ?? NO_GRAPH
     const contact = contacts.get(run.contact_id) ?? null
@@ -97,8 +97,8 @@ const STOPPED = 'The automation was stopped.'
 /** Stands in for the graph of a missing version, so that its runs fail. */
 const NO_GRAPH: Graph = { steps: [] }
 
-function toStored(walker: Walker, deleted: Set<string>, log: Log): StoredRun {
-  const { run, advanced, seen_event } = walker
+function toStored(activeRun: ActiveRun, deleted: Set<string>, log: Log): StoredRun {
+  const { run, advanced, seen_event } = activeRun
   if (!advanced) throw new Error(`The run ${run.id} has not come to an end.`)
   if (advanced.unexpected) log.error({ err: advanced.unexpected, run_id: run.id }, 'a step of a run failed')
   // Another run of this set has deleted its contact.
@@ -106,6 +106,6 @@ function toStored(walker: Walker, deleted: Set<string>, log: Log): StoredRun {
     return { run, advanced: withoutContact(advanced), seen_event: null }
   }
   const { wait_event } = advanced.state
-  const due = walker.is_unread && wait_event !== null ? run.due_at : advanced.due
+  const due = activeRun.is_unread && wait_event !== null ? run.due_at : advanced.due
   return { run, advanced: { ...advanced, due }, seen_event: wait_event === null ? null : seen_event }
 }

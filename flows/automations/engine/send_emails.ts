@@ -4,24 +4,27 @@ import type { Answer } from '#lib/automations/evaluate/requests.ts'
 import { StepError } from '#lib/automations/evaluate/step_error.ts'
 import { ApiError } from '#lib/errors.ts'
 import { listPostalAddresses } from '#sql/automations/engine/senders.ts'
-import { keepContents } from '#sql/contents/contents.ts'
-import { keepStepPolls, type StepPoll } from '#sql/polls/asked_polls.ts'
+import { storeContents } from '#sql/contents/contents.ts'
+import { type StepPoll, storeStepPolls } from '#sql/polls/asked_polls.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { RequestFault } from '#sql/sending/accept/faults.ts'
 import { listSentTemplates, type SentTemplate } from '#sql/templates/template_versions.ts'
+import type { RequestingRun, SharedState } from './active_run.ts'
 import type { StepContent } from './step_content.ts'
 import { draftOf, mailOf, type StepMail } from './step_email.ts'
-import type { Asking, Together } from './walker.ts'
 
 /**
  * Accepts the emails of runs in the transaction of their steps. The sources of the drafts are read in it as well,
  * without network access, so no draft can be older than the contact, the event or the template that it was made from.
  */
-export async function sendEmails(together: Together, asking: Asking<'email'>[]): Promise<(Answer | Error)[]> {
-  const drafts = await makeDrafts(together, asking)
+export async function sendEmails(
+  shared: SharedState,
+  requesting: RequestingRun<'email'>[],
+): Promise<(Answer | Error)[]> {
+  const drafts = await makeDrafts(shared, requesting)
   const made = drafts.flatMap(draft => (draft instanceof Error ? [] : [draft]))
-  const accepted = (await acceptEmails(together.tx, made)).values()
+  const accepted = (await acceptEmails(shared.tx, made)).values()
   return drafts.map(draft =>
     draft instanceof Error ? draft : judge(accepted.next().value as AcceptedEmail | RefusedEmail, draft),
   )
@@ -52,14 +55,14 @@ function whySuppressed({ recipients, topic_id }: Draft): string {
 type Kept = { contents: Map<string, StepContent>; polls: { poll: StepPoll; draft: Draft }[] }
 
 /** Makes the draft of each run, or the error that prevents it, and stores the rows that drafts refer to. */
-async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promise<(Draft | Error)[]> {
-  const mails = await readMails(together, asking)
+async function makeDrafts(shared: SharedState, requesting: RequestingRun<'email'>[]): Promise<(Draft | Error)[]> {
+  const mails = await readMails(shared, requesting)
   const kept = new Map<string, Kept>()
-  const drafts = asking.map(walker => {
-    const mail = mails(walker)
-    const draft = mail instanceof Error ? mail : attempt(() => draftOf(together, walker, mail))
+  const drafts = requesting.map(activeRun => {
+    const mail = mails(activeRun)
+    const draft = mail instanceof Error ? mail : attempt(() => draftOf(shared, activeRun, mail))
     if (mail instanceof Error || draft instanceof Error) return draft
-    const { account_id } = walker.run
+    const { account_id } = activeRun.run
     const ofAccount: Kept = kept.get(account_id) ?? { contents: new Map(), polls: [] }
     kept.set(account_id, ofAccount)
     ofAccount.contents.set(mail.content.id, mail.content)
@@ -68,9 +71,9 @@ async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promis
   })
   for (const [account_id, { contents, polls }] of [...kept].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const rows = [...contents.values()].map(({ id, source }) => ({ id, ...source }))
-    await keepContents(together.tx, account_id, rows)
+    await storeContents(shared.tx, account_id, rows)
     if (polls.length === 0) continue
-    const ids = await keepStepPolls(together.tx, account_id, [...new Set(polls.map(({ poll }) => poll))])
+    const ids = await storeStepPolls(shared.tx, account_id, [...new Set(polls.map(({ poll }) => poll))])
     for (const { poll, draft } of polls) draft.poll_id = ids.get(poll.fingerprint)
   }
   return drafts
@@ -78,15 +81,15 @@ async function makeDrafts(together: Together, asking: Asking<'email'>[]): Promis
 
 /** Reads the sources of the emails of steps, once per step and domain. */
 async function readMails(
-  { tx, properties }: Together,
-  asking: Asking<'email'>[],
-): Promise<(walker: Asking<'email'>) => StepMail | Error> {
-  const templates = await readTemplates(tx, asking)
-  const domains = asking.map(({ run: { account_id, domain_id } }) => ({ account_id, domain_id }))
+  { tx, properties }: SharedState,
+  requesting: RequestingRun<'email'>[],
+): Promise<(activeRun: RequestingRun<'email'>) => StepMail | Error> {
+  const templates = await readTemplates(tx, requesting)
+  const domains = requesting.map(({ run: { account_id, domain_id } }) => ({ account_id, domain_id }))
   const postal_addresses = await listPostalAddresses(tx, domains)
   const mails = new Map<string, Map<object, StepMail | Error>>()
-  return asking => {
-    const { run, automation, request } = asking
+  return activeRun => {
+    const { run, automation, request } = activeRun
     const { config } = request
     const ofDomain = mails.get(run.domain_id) ?? new Map<object, StepMail | Error>()
     mails.set(run.domain_id, ofDomain)
@@ -96,16 +99,18 @@ async function readMails(
     const template =
       (ref && templates.get(run.account_id)?.find(({ id, alias }) => id === ref || alias === ref)) || null
     const author = { purpose: automation.purpose, postal_address: postal_addresses.get(run.domain_id) ?? null }
-    const mail = attempt(() => mailOf(asking, { template, properties: properties.get(run.account_id) ?? [], author }))
+    const mail = attempt(() =>
+      mailOf(activeRun, { template, properties: properties.get(run.account_id) ?? [], author }),
+    )
     ofDomain.set(config, mail)
     return mail
   }
 }
 
-async function readTemplates(tx: Tx, asking: Asking<'email'>[]): Promise<Map<string, SentTemplate[]>> {
+async function readTemplates(tx: Tx, requesting: RequestingRun<'email'>[]): Promise<Map<string, SentTemplate[]>> {
   const templates = new Map<string, SentTemplate[]>()
-  for (const [account_id, walkers] of Map.groupBy(asking, ({ run }) => run.account_id)) {
-    const refs = new Set(walkers.flatMap(({ request: { config } }) => config.template?.id ?? []))
+  for (const [account_id, activeRuns] of Map.groupBy(requesting, ({ run }) => run.account_id)) {
+    const refs = new Set(activeRuns.flatMap(({ request: { config } }) => config.template?.id ?? []))
     if (refs.size > 0) templates.set(account_id, await listSentTemplates(tx, account_id, [...refs]))
   }
   return templates

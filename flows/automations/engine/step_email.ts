@@ -1,5 +1,5 @@
 import { toDraft } from '#flows/sending/draft_emails.ts'
-import { atOnce } from '#lib/async/turns.ts'
+import { atOnce } from '#lib/async/time_slice.ts'
 import { type Facts, readValue, resolve } from '#lib/automations/evaluate/facts.ts'
 import { StepError } from '#lib/automations/evaluate/step_error.ts'
 import { type Field, readField } from '#lib/automations/rules.ts'
@@ -15,8 +15,8 @@ import type { AccountProperty } from '#sql/automations/engine/contacts.ts'
 import type { StepPoll } from '#sql/polls/asked_polls.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { SentTemplate } from '#sql/templates/template_versions.ts'
+import type { RequestingRun, SharedState } from './active_run.ts'
 import { type Author, freezeStepContent, idFrom, type StepContent } from './step_content.ts'
-import type { Asking, Together } from './walker.ts'
 
 /**
  * The parts of an email that all recipients of a step share. `template`: its published version. `event_fields`: fields
@@ -46,7 +46,7 @@ type MailSource = {
  * @throws {StepError} if it cannot be sent
  */
 export function mailOf(
-  { run: { automation_id, domain_id }, request: { step, config } }: Asking<'email'>,
+  { run: { automation_id, domain_id }, request: { step, config } }: RequestingRun<'email'>,
   { template, properties, author }: MailSource,
 ): StepMail {
   if (config.template && !template) throw new StepError('not_found', 'The template was deleted.')
@@ -82,8 +82,8 @@ const PRIORITY = { marketing: 10, transactional: 0 } as const
 
 /** Returns the email of one run. @throws {ApiError} if its values do not fit */
 export function draftOf(
-  { simulator_domain }: Together,
-  { run, automation, request: { config, facts } }: Asking<'email'>,
+  { simulator_domain }: SharedState,
+  { run, automation, request: { config, facts } }: RequestingRun<'email'>,
   { template, content, sender, subject, poll, event_fields, property_fallbacks, template_fallbacks }: StepMail,
 ): Draft {
   const { account_id, domain_id, automation_id } = run

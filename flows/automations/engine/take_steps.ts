@@ -1,13 +1,13 @@
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import type { Answer, Request } from '#lib/automations/evaluate/requests.ts'
+import type { ActiveRun, RequestingRun, SharedState } from './active_run.ts'
 import { changeMemberships, deleteOwnContacts, updateContacts } from './change_contacts.ts'
 import { lookBackForEvents } from './look_back.ts'
 import { sendEmails } from './send_emails.ts'
-import type { Asking, Together, Walker } from './walker.ts'
 
 type AnswerAll<Kind extends Request['kind']> = (
-  together: Together,
-  asking: Asking<Kind>[],
+  shared: SharedState,
+  requesting: RequestingRun<Kind>[],
 ) => Promise<(Answer | Error)[]>
 
 /**
@@ -24,30 +24,33 @@ const ANSWERS: { [Kind in Request['kind']]: AnswerAll<Kind> } = {
 const KINDS = Object.keys(ANSWERS) as Request['kind'][]
 
 /** Advances each run as far as possible; requests of the same kind are handled together. */
-export async function takeSteps(together: Together, walkers: Walker[]): Promise<void> {
+export async function takeSteps(shared: SharedState, activeRuns: ActiveRun[]): Promise<void> {
   // Rules may have to search large payloads, and other work of the process must not wait for all of them.
-  const turns = new Turns()
-  const walkInTurn = async (walker: Walker, answer?: Answer | Error) => {
-    if (turns.isOver) await turns.rest()
-    walk(walker, answer)
+  const slice = new TimeSlice()
+  const resumeInTurn = async (activeRun: ActiveRun, answer?: Answer | Error) => {
+    if (slice.isOver) await slice.pause()
+    resume(activeRun, answer)
   }
-  for (const walker of walkers) await walkInTurn(walker)
+  for (const activeRun of activeRuns) await resumeInTurn(activeRun)
   for (;;) {
-    const round = chooseRound(walkers)
+    const round = chooseRound(activeRuns)
     if (round.length === 0) return
     for (const kind of KINDS) {
-      const asking = round.filter(({ request }) => request?.kind === kind)
-      if (asking.length === 0) continue
-      const answers = await (ANSWERS[kind] as AnswerAll<Request['kind']>)(together, asking as Asking<Request['kind']>[])
-      for (const [n, walker] of asking.entries()) await walkInTurn(walker, answers[n])
+      const requesting = round.filter(({ request }) => request?.kind === kind)
+      if (requesting.length === 0) continue
+      const answers = await (ANSWERS[kind] as AnswerAll<Request['kind']>)(
+        shared,
+        requesting as RequestingRun<Request['kind']>[],
+      )
+      for (const [n, activeRun] of requesting.entries()) await resumeInTurn(activeRun, answers[n])
     }
   }
 }
 
 /** Lets only the first run per contact make changes, so that the others see them. */
-function chooseRound(walkers: Walker[]): Walker[] {
+function chooseRound(activeRuns: ActiveRun[]): ActiveRun[] {
   const changed = new Set<string>()
-  return walkers.filter(({ request, run: { contact_id } }) => {
+  return activeRuns.filter(({ request, run: { contact_id } }) => {
     if (request === null) return false
     if (request.kind === 'events' || request.kind === 'email') return true
     if (changed.has(contact_id)) return false
@@ -57,8 +60,9 @@ function chooseRound(walkers: Walker[]): Walker[] {
 }
 
 /** Starts a run, or resumes it with an answer; an error fails the step. */
-function walk(walker: Walker, answer?: Answer | Error): void {
-  const { done, value } = answer instanceof Error ? walker.steps.throw(answer) : walker.steps.next(answer as Answer)
-  walker.request = done ? null : value
-  walker.advanced = done ? value : null
+function resume(activeRun: ActiveRun, answer?: Answer | Error): void {
+  const { done, value } =
+    answer instanceof Error ? activeRun.steps.throw(answer) : activeRun.steps.next(answer as Answer)
+  activeRun.request = done ? null : value
+  activeRun.advanced = done ? value : null
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { atOnce } from '#lib/async/turns.ts'
+import { atOnce } from '#lib/async/time_slice.ts'
 import { type MeasuredContent, measureContent } from '#lib/contents/campaign/content_size.ts'
 import { recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
 import { listPollKeys } from '#lib/polls/poll_of_content.ts'

@@ -15,10 +15,10 @@ import {
 import { findPreferences, type Person, type Preferences } from '#sql/contacts/preferences/preferences.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
-import { type Change, tellContact, tellEmail } from './tell_changes.ts'
+import { announceContactChanges, announceEmailOptOuts, type Change } from './announce_changes.ts'
 
 /** Changes that a person asks for. */
-export type Wish = { everything?: Subscription; topics?: TopicChoice[] }
+export type PreferenceRequest = { everything?: Subscription; topics?: TopicChoice[] }
 
 /**
  * Preferences before and after a change; both are the same object if nothing changed. `is_limited`: the person opted in too often
@@ -38,22 +38,22 @@ const optIns = new HourlyCap(RECIPIENT_CAP)
 export async function changePreferences(
   pool: Pool,
   token: UnsubscribeToken,
-  wishOf: (before: Preferences) => Wish,
+  requestOf: (before: Preferences) => PreferenceRequest,
   origin: ConsentOrigin,
 ): Promise<ChangedPreferences | null> {
-  const change = (tx: Tx) => changeInside(tx, token, wishOf, origin)
+  const change = (tx: Tx) => changeInside(tx, token, requestOf, origin)
   return retryConflicts(() => pool.transaction(change))
 }
 
 async function changeInside(
   tx: Tx,
   token: UnsubscribeToken,
-  wishOf: (before: Preferences) => Wish,
+  requestOf: (before: Preferences) => PreferenceRequest,
   origin: ConsentOrigin,
 ): Promise<ChangedPreferences | null> {
   await waitForLocks(tx)
   const has_email = await lockEmail(tx, token)
-  const locked = await lockPreferences(tx, token, wishOf)
+  const locked = await lockPreferences(tx, token, requestOf)
   if (!locked) return null
   const { before, wanted } = locked
   const mayOptIn = !optIns.isReached(keyOf(token))
@@ -64,8 +64,8 @@ async function changeInside(
   optIns.add(keyOf(token), changes.filter(change => !isOptOut(change)).length)
   const consents = changes.map(change => ({ ...change, email: token.address }))
   await insertConsents(tx, token, consents, origin)
-  await tellContact(tx, token, before, changes)
-  if (has_email) await tellEmail(tx, token, before, changes)
+  await announceContactChanges(tx, token, before, changes)
+  if (has_email) await announceEmailOptOuts(tx, token, before, changes)
   return { before, after: (await findPreferences(tx, token)) as Preferences, is_limited }
 }
 
@@ -84,26 +84,29 @@ function isOptOut({ subscription }: Change): boolean {
 async function lockPreferences(
   tx: Tx,
   person: Person,
-  wishOf: (before: Preferences) => Wish,
+  requestOf: (before: Preferences) => PreferenceRequest,
 ): Promise<{ before: Preferences; wanted: Change[] } | null> {
   const { account_id, domain_id, address } = person
   for (;;) {
     const contact = await lockContact(tx, account_id, { domain_id, email: address })
     const before = await findPreferences(tx, person)
     if (!before) return null
-    const wanted = differences(before, wishOf(before))
+    const wanted = differences(before, requestOf(before))
     if (contact ? contact.id === before.contact_id : before.contact_id === null) {
       if (contact || wanted.length === 0 || (await reserveAddress(tx, person))) return { before, wanted }
     }
   }
 }
 
-/** Returns the changes that a wish makes; a change of everything comes first. */
-function differences({ is_unsubscribed, has_complained, topics }: Preferences, wish: Wish): Change[] {
+/** Returns the changes that a request makes; a change of everything comes first. */
+function differences({ is_unsubscribed, has_complained, topics }: Preferences, request: PreferenceRequest): Change[] {
   const isSubscribed = new Map<string | null, boolean>(topics.map(topic => [topic.id, topic.is_subscribed]))
   isSubscribed.set(null, !is_unsubscribed)
-  const everything = wish.everything ? [{ topic_id: null, subscription: wish.everything }] : []
-  const wanted = [...everything, ...(wish.topics ?? []).map(({ id, subscription }) => ({ topic_id: id, subscription }))]
+  const everything = request.everything ? [{ topic_id: null, subscription: request.everything }] : []
+  const wanted = [
+    ...everything,
+    ...(request.topics ?? []).map(({ id, subscription }) => ({ topic_id: id, subscription })),
+  ]
   return wanted.filter(({ topic_id, subscription }) => {
     const isOptIn = subscription === 'opt_in'
     return isSubscribed.has(topic_id) && isSubscribed.get(topic_id) !== isOptIn && !(isOptIn && has_complained)

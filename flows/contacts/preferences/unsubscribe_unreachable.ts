@@ -1,7 +1,7 @@
 import { insertConsents } from '#sql/contacts/consents.ts'
 import { announceContacts, lockContact } from '#sql/contacts/contact_changes.ts'
 import { isToBeUnsubscribed, setUnsubscribed } from '#sql/contacts/preferences/choices.ts'
-import { tellContacts } from '#sql/events/tell_contacts.ts'
+import { emitContactEvents } from '#sql/events/emit_contact_events.ts'
 import type { Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 
@@ -24,7 +24,7 @@ export async function unsubscribeUnreachable(
       const consent = { email: locked.email, topic_id: null, subscription: 'opt_out' } as const
       await insertConsents(tx, { account_id, domain_id: locked.domain_id }, [consent], ORIGIN)
       await announceContacts(tx, account_id, 'contact.updated', [id])
-      await tellContacts(tx, account_id, 'contact.unsubscribed', [id])
+      await emitContactEvents(tx, account_id, 'contact.unsubscribed', [id])
       return true
     })
   return retryConflicts(unsubscribe)

@@ -8,7 +8,7 @@ import type { ReadBlob } from '#flows/files/blobs.ts'
 import { coalesce } from '#lib/async/coalesce.ts'
 import type { Config } from '#lib/config.ts'
 import { sizeOfTracking } from '#lib/contents/write_tracking.ts'
-import type { Wishes } from '#lib/delivery/transport.ts'
+import type { TransportOptions } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import { domainOf } from '#lib/mail/address.ts'
 import { MESSAGE, typeOfFile } from '#lib/mail/mime/attachment.ts'
@@ -26,7 +26,7 @@ import type { FetchFiles, StoredFile } from './fetch_attachments.ts'
 export const LARGE = 1 << 20
 
 /** The domain that an email is from. `return_path`: where bounces return to, once its MX record is verified. */
-export type SenderDomain = Wishes & { name: string; return_path: string | null }
+export type SenderDomain = TransportOptions & { name: string; return_path: string | null }
 
 /**
  * `size`: approximate bytes that composing and keeping the message takes. The message is composed once for all

@@ -59,7 +59,7 @@ export class SharedMessages {
     else shared.onSlow.push(onSlow)
     shared.prepared ??= this.#prepareMessage({ account_id, id: email_id }, () => {
       shared.isSlow = true
-      for (const tell of shared.onSlow.splice(0)) tell()
+      for (const notify of shared.onSlow.splice(0)) notify()
     })
     return shared.prepared
   }

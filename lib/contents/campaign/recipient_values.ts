@@ -1,4 +1,4 @@
-import { atOnce } from '#lib/async/turns.ts'
+import { atOnce } from '#lib/async/time_slice.ts'
 import type { Source } from '#lib/contents/compile_content.ts'
 import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'

@@ -53,7 +53,7 @@ export type FindStsPolicy = (domain: string) => Promise<StsPolicy | null>
 /** Caches policies for some minutes. Rejects only if the store does. */
 export function createMtaSts(options: StsOptions): FindStsPolicy {
   const memory = new Memory<{ policy: StsPolicy | null }>(REMEMBERED)
-  const find = remember(memory, async domain => ({ policy: await findPolicy(domain, options) }), keepFor)
+  const find = remember(memory, async domain => ({ policy: await findPolicy(domain, options) }), cacheTimeOf)
   return async domain => (await find(domain)).policy
 }
 
@@ -63,7 +63,7 @@ export async function allowsHost(policy: StsPolicy, host: string): Promise<boole
   return validateMx(host, { ...policy, id: policy.policy_id }).valid
 }
 
-function keepFor({ policy }: { policy: StsPolicy | null }): number {
+function cacheTimeOf({ policy }: { policy: StsPolicy | null }): number {
   if (!policy) return REMEMBERED_MS
   const rest = policy.expires_at.getTime() - now().getTime()
   return Math.min(Math.max(rest, SHORTEST_MS), REMEMBERED_MS)

@@ -19,8 +19,8 @@ const LOOKUPS = 256
 export function rememberServers(options: ServersOptions): (domain: string) => Promise<MailServers> {
   const room = new Semaphore(LOOKUPS)
   const { mx, addresses } = options.dns
-  const keep = ({ outcome }: Answer<string>) => (outcome === 'failed' ? UNSURE_MS : ADDRESSES_MS)
-  const addressesOf = remember(new Memory<Answer<string>>(REMEMBERED_DOMAINS), addresses, keep)
+  const cacheTimeOf = ({ outcome }: Answer<string>) => (outcome === 'failed' ? UNSURE_MS : ADDRESSES_MS)
+  const addressesOf = remember(new Memory<Answer<string>>(REMEMBERED_DOMAINS), addresses, cacheTimeOf)
   const dns = { mx, addresses: (name: string) => addressesOf(name) }
   const find = async (domain: string) => {
     await room.acquire()

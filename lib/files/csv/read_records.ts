@@ -1,5 +1,5 @@
 import { type Parser, parse } from 'csv-parse'
-import { Turns } from '#lib/async/turns.ts'
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { toUtf8 } from './text_encoding.ts'
 
 /** Most columns of a file. */
@@ -42,12 +42,12 @@ export async function* readRecords(
   { encoding, delimiter }: Format,
 ): AsyncGenerator<CsvRecord> {
   const parser = new RecordParser(delimiter)
-  const turns = new Turns()
+  const slice = new TimeSlice()
   try {
     for await (const piece of toUtf8(chunks, encoding)) {
       await parser.write(piece)
       yield* parser.take()
-      if (turns.isOver) await turns.rest()
+      if (slice.isOver) await slice.pause()
     }
     await parser.end()
   } catch (error) {

@@ -17,8 +17,8 @@ export type ActiveAutomation = z.infer<typeof Active>
  * Locks automations against being stopped or deleted until the transaction ends. Automations that are being stopped or
  * deleted, or were deleted, are missing; `listDeleted` returns the deleted ones.
  */
-export async function keepAutomations(tx: Tx, ids: AutomationId[]): Promise<ActiveAutomation[]> {
-  return tx.any(sql.prepared('keep_automations', Active)`
+export async function lockAutomations(tx: Tx, ids: AutomationId[]): Promise<ActiveAutomation[]> {
+  return tx.any(sql.prepared('lock_automations', Active)`
     SELECT a.account_id, a.id AS automation_id, a.purpose, a.stopped_version
     FROM unnest(${uuids(ids, 'account_id')}, ${uuids(ids, 'automation_id')}) AS w(account_id, id)
     CROSS JOIN LATERAL (

@@ -103,7 +103,7 @@ export async function changeMembers(tx: Tx, changes: MemberChange[]): Promise<z.
 const Segment = z.object({ id: z.string() })
 
 /** Locks segments of the domains of these contacts against deletion; returns those that exist. */
-export async function keepSegments(
+export async function blockSegmentDeletions(
   tx: Tx,
   segments: { account_id: string; domain_id: string; segment_id: string }[],
 ): Promise<string[]> {

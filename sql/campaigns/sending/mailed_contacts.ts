@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
-import { LOOK } from '#sql/segments/look.ts'
+import { PLAN_HINTS } from '#sql/segments/plan_hints.ts'
 import { cappedFor, type FrequencyCap } from '../frequency_cap.ts'
 
 /** Prevents other campaigns from storing emails to these contacts until the transaction ends. */
@@ -24,7 +24,7 @@ export async function listCapped(
 ): Promise<Capped[]> {
   return tx.any(sql.type(Capped)`
     SELECT f.contact_id, f.reason FROM (
-      SELECT c.id AS contact_id, ${cappedFor(cap, LOOK.atFew)} AS reason FROM contacts c
+      SELECT c.id AS contact_id, ${cappedFor(cap, PLAN_HINTS.forFew)} AS reason FROM contacts c
       WHERE c.account_id = ${account_id} AND c.id = ANY (${sql.array(contact_ids, 'uuid')})
     ) f WHERE f.reason IS NOT NULL
   `)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
-import { LOOK } from '#sql/segments/look.ts'
+import { PLAN_HINTS } from '#sql/segments/plan_hints.ts'
 import { variantOf } from '../ab/variant_of.ts'
 import { type Addressed, isAddressed, leftOut } from '../addressed.ts'
 import { sentTo } from '../counts.ts'
@@ -33,7 +33,7 @@ export async function insertRecipients(
     ), looked AS MATERIALIZED (
       ${contactsAhead(this_run, limit)}
     ), found AS MATERIALIZED ( -- else the reason is found anew wherever it is named
-      SELECT c.id, c.email, ${leftOut(addressed, LOOK.atFew)} AS reason, CASE
+      SELECT c.id, c.email, ${leftOut(addressed, PLAN_HINTS.forFew)} AS reason, CASE
           WHEN ${times !== null} THEN coalesce(z.at, ${times?.other ?? null}::timestamptz)
           WHEN run.is_warming THEN run.created_at - coalesce((
             SELECT interval '1 day' / (1 + extract(epoch FROM now() - greatest(e.last_opened_at, e.last_clicked_at)) / 86400)
@@ -41,7 +41,7 @@ export async function insertRecipients(
           ELSE now() END AS due_at, v.variant
       FROM looked c CROSS JOIN run CROSS JOIN LATERAL (SELECT ${variantOf(campaign_id, ab_test)} AS variant) v
       LEFT JOIN ${zoneRows(times ?? NO_ZONES)} ON z.name = c.timezone
-      WHERE ${isAddressed(addressed, LOOK.atFew)} AND c.created_at <= run.created_at
+      WHERE ${isAddressed(addressed, PLAN_HINTS.forFew)} AND c.created_at <= run.created_at
     ), inserted AS (
       INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, reason, variant, due_at)
       SELECT ${account_id}::uuid, ${campaign_id}::uuid, ${run}::integer, f.id, f.email,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { emitContactEvents } from '#sql/events/emit_contact_events.ts'
 import { startRunByHand } from '#sql/events/enter_by_hand.ts'
-import { tellContacts } from '#sql/events/tell_contacts.ts'
 import { sql } from '#sql/pool.ts'
 import { report_limited_runs } from '#tasks/report_limited_runs.ts'
 import { startApi } from '#test/support/api.ts'
@@ -155,7 +155,7 @@ t.test('runs of an account without a quota are counted too', async t => {
 t.test('our own events over the quota of runs are counted and reported', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 1)
   const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
-  await world.pool.transaction(tx => tellContacts(tx, account.id, 'contact.created', account.ids))
+  await world.pool.transaction(tx => emitContactEvents(tx, account.id, 'contact.created', account.ids))
   t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [1, 2])
   await pg.query(`UPDATE automation_usage SET hour = hour - interval '1 hour' WHERE account_id = $1`, [account.id])
   const lines: object[] = []
@@ -170,7 +170,7 @@ t.test('events caused by a run are one level deeper, up to four', async t => {
   const other = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
   for (const depth of [0, 3, 4, 7]) {
     const run = { automation_id: own, depth }
-    await world.pool.transaction(tx => tellContacts(tx, account.id, 'contact.unsubscribed', account.ids, run))
+    await world.pool.transaction(tx => emitContactEvents(tx, account.id, 'contact.unsubscribed', account.ids, run))
   }
   t.strictSame(
     (await runsOf(world, other)).map(({ depth }) => depth),

@@ -5,7 +5,7 @@ import { createListSegmentContacts } from '#flows/segments/list_segment_contacts
 import { newId } from '#lib/ids.ts'
 import { isFound } from '#sql/segments/compile.ts'
 import { countContacts } from '#sql/segments/counts.ts'
-import type { Look } from '#sql/segments/look.ts'
+import type { PlanHint } from '#sql/segments/plan_hints.ts'
 import { loadTerms } from '#sql/segments/terms.ts'
 import { isIn } from '#test/support/segments/evaluate.ts'
 import { criteria } from '#test/support/segments/generate.ts'
@@ -55,7 +55,7 @@ t.test('a segment finds exactly the contacts that its filter and rules describe'
       if (found.join() !== expected.join()) throw new Error(`${name}: ${found.length} and not ${expected.length}`)
     }
     const terms = await loadTerms(pool, place, [given])
-    const condition = (how: Look) => isFound(given, terms, how)
+    const condition = (hint: PlanHint) => isFound(given, terms, hint)
     const { contacts } = await countContacts(pool, { ...place, id: tested.id, isFound: condition })
     if (contacts !== expected.length) throw new Error(`counted ${contacts} and not ${expected.length}`)
   })

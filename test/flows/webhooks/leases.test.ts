@@ -228,8 +228,8 @@ t.test('large events are read a few at a time, and all are sent', async t => {
   t.equal((await claimWebhooks(world.pool, { owner, seconds: 60 }, { sound: 1, failing: 0 }, [webhook])).length, 1)
   const held: string[] = []
   for (const count of [4, 3, 1, 0]) {
-    const wish = { account_id, webhook_id: webhook.id, held, limit: 50 }
-    const found = await listDueEvents(world.pool, owner, [wish])
+    const request = { account_id, webhook_id: webhook.id, held, limit: 50 }
+    const found = await listDueEvents(world.pool, owner, [request])
     t.equal(found.length, count)
     held.push(...found.map(({ event_id }) => event_id))
   }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { atOnce } from '#lib/async/turns.ts'
+import { atOnce } from '#lib/async/time_slice.ts'
 import { writeFallbacks } from '#lib/campaigns/write_fallbacks.ts'
 import { render } from '#lib/templates/render.ts'
 

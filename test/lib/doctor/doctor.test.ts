@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { setClock } from '#lib/clock.ts'
 import { checkBaseUrl } from '#lib/doctor/base_url.ts'
 import { checkBlocklists } from '#lib/doctor/blocklists.ts'
-import { about, exitCode, type Finding, printed, runChecks } from '#lib/doctor/finding.ts'
+import { about, exitCode, type Finding, formatFindings, runChecks } from '#lib/doctor/finding.ts'
 import { readGreeting } from '#lib/doctor/greeting.ts'
 import { checkHeloName } from '#lib/doctor/helo_name.ts'
 import { checkNode, judgeDisk } from '#lib/doctor/host.ts'
@@ -260,12 +260,12 @@ t.test('the transport decides which checks run and how severe they are', async t
 })
 
 t.test('a check that hangs or throws is unknown, and delays no other', async t => {
-  const tell = about('good')
+  const report = about('good')
   const findings = await runChecks(
     [
       { check: 'hung', run: () => new Promise<Finding[]>(() => {}) },
       { check: 'broken', run: async () => Promise.reject(new Error('no such thing')) },
-      { check: 'good', run: async () => [tell.ok('It is.')] },
+      { check: 'good', run: async () => [report.ok('It is.')] },
     ],
     50,
   )
@@ -275,9 +275,9 @@ t.test('a check that hangs or throws is unknown, and delays no other', async t =
     { check: 'good', level: 'ok', finding: 'It is.' },
   ])
   t.equal(exitCode(findings), 0)
-  t.equal(exitCode([...findings, tell.problem('It is not.')]), 1)
+  t.equal(exitCode([...findings, report.problem('It is not.')]), 1)
   t.equal(
-    printed([tell.problem('It is not.', 'one\ntwo')]),
+    formatFindings([report.problem('It is not.', 'one\ntwo')]),
     'problem  good: It is not.\n           one\n           two',
   )
 })

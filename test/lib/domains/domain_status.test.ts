@@ -5,7 +5,7 @@ import {
   DomainStatus,
   isSendable,
   nextDomainState,
-  type Standing,
+  type RecordState,
   WINDOW_MS,
 } from '#lib/domains/domain_status.ts'
 
@@ -17,7 +17,7 @@ function ago(ms: number): Date {
   return new Date(NOW.getTime() - ms)
 }
 
-type Given = { status: DomainStatus; age?: number; required?: Standing; features?: Standing }
+type Given = { status: DomainStatus; age?: number; required?: RecordState; features?: RecordState }
 
 function next({ status, age, required = 'ok', features = 'ok' }: Given) {
   const window_since = age === undefined ? null : ago(age)
@@ -93,14 +93,14 @@ t.test('a domain is checked often while records are missing, daily when verified
   t.equal(wait({ status: 'pending', age: OVER, ...gone }), null)
 })
 
-const standing = fc.constantFrom<Standing>('ok', 'gone', 'unknown')
+const recordState = fc.constantFrom<RecordState>('ok', 'gone', 'unknown')
 const state = fc.record<DomainState>({
   status: fc.constantFrom(...DomainStatus.options),
   window_since: fc.option(fc.integer({ min: 0, max: 2 * WINDOW_MS }).map(ago)),
   verified_at: fc.option(fc.constant(ago(OVER))),
   return_path_verified: fc.boolean(),
 })
-const standings = fc.record({ required: standing, features: standing, return_path: fc.option(standing) })
+const recordStates = fc.record({ required: recordState, features: recordState, return_path: fc.option(recordState) })
 const RANK = ['failed', 'not_started', 'pending', 'partially_failed', 'partially_verified', 'verified']
 
 t.test('unknown results change neither the status nor the return path', async t => {
@@ -116,8 +116,9 @@ t.test('unknown results change neither the status nor the return path', async t 
 
 t.test('an unknown record is never worse than a missing one, nor better than a found one', async t => {
   fc.assert(
-    fc.property(state, standings, fc.constantFrom('required', 'features'), (before, found, part) => {
-      const rank = (value: Standing) => RANK.indexOf(nextDomainState(before, { ...found, [part]: value }, NOW).status)
+    fc.property(state, recordStates, fc.constantFrom('required', 'features'), (before, found, part) => {
+      const rank = (value: RecordState) =>
+        RANK.indexOf(nextDomainState(before, { ...found, [part]: value }, NOW).status)
       return rank('unknown') >= rank('gone') && rank('unknown') <= Math.max(rank('ok'), RANK.indexOf(before.status))
     }),
   )
@@ -126,7 +127,7 @@ t.test('an unknown record is never worse than a missing one, nor better than a f
 
 t.test('a domain has a next check unless failed or not started; verified_at is set once it may send', async t => {
   fc.assert(
-    fc.property(state, standings, fc.double({ min: -1, max: 1, noNaN: true }), (before, found, spread) => {
+    fc.property(state, recordStates, fc.double({ min: -1, max: 1, noNaN: true }), (before, found, spread) => {
       const after = nextDomainState(before, found, NOW, spread)
       const wait = after.check_at === null ? null : after.check_at.getTime() - NOW.getTime()
       const isAsked = after.status !== 'failed' && after.status !== 'not_started'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { atOnce } from '#lib/async/turns.ts'
+import { atOnce } from '#lib/async/time_slice.ts'
 import { type Lookup, listVariableKeys, type Part, render, type Value } from '#lib/templates/render.ts'
 
 const renderAll = (source: string, part: Part, lookup: Lookup) => atOnce(render(source, part, lookup))

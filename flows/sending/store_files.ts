@@ -14,7 +14,7 @@ type Dependencies = { config: Config; blobs: Blobs }
 /**
  * Stores the files of the emails of a request and adds them to their drafts. A draft with an invalid path is refused.
  */
-export async function keepFiles(
+export async function storeFiles(
   { config, blobs }: Dependencies,
   account_id: string,
   emails: NewEmail[],

@@ -21,20 +21,20 @@ const PAUSE_MS = 200
  * A process of services that is started again when it ends. In production a supervisor does that; `npm start` has none, and the
  * job queue gives up if Postgres ends during a job.
  */
-export class KeptServices implements Running {
+export class SupervisedServices implements Running {
   readonly #settings: SentSettings
   readonly #log: Log
   readonly #restarts = new Restarts()
   readonly #leaving = new AbortController()
   readonly #failure = Promise.withResolvers<never>()
   #child: ChildProcess
-  #keeping: Promise<void>
+  #supervision: Promise<void>
 
   /** @throws {AlreadyLoggedError} if it cannot start at all, so that starting it again would not help */
-  static async start({ DATABASE_URL, SECRET_KEY }: Config, log: Log): Promise<KeptServices> {
-    const services = new KeptServices({ DATABASE_URL, SECRET_KEY }, log)
+  static async start({ DATABASE_URL, SECRET_KEY }: Config, log: Log): Promise<SupervisedServices> {
+    const services = new SupervisedServices({ DATABASE_URL, SECRET_KEY }, log)
     if (!(await starts(services.#child))) throw new AlreadyLoggedError()
-    services.#keeping = services.#keep()
+    services.#supervision = services.#supervise()
     return services
   }
 
@@ -42,7 +42,7 @@ export class KeptServices implements Running {
     this.#settings = settings
     this.#log = log
     this.#child = this.#fork()
-    this.#keeping = Promise.resolve()
+    this.#supervision = Promise.resolve()
     this.#failure.promise.catch(() => {})
     process.once('exit', this.#endWithUs)
   }
@@ -54,12 +54,12 @@ export class KeptServices implements Running {
   async stop(): Promise<void> {
     this.#leaving.abort()
     this.#child.kill('SIGTERM')
-    await this.#keeping
+    await this.#supervision
     process.off('exit', this.#endWithUs)
     if (this.#child.exitCode !== 0) throw new AlreadyLoggedError()
   }
 
-  async #keep(): Promise<void> {
+  async #supervise(): Promise<void> {
     const { signal } = this.#leaving
     for (;;) {
       await ended(this.#child)

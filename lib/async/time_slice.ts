@@ -3,15 +3,15 @@ import { setImmediate } from 'node:timers/promises'
 /** Longest time that work may hold the event loop, in ms. */
 const MAX_MS = 8
 
-/** Helps long work that is done in steps to share the event loop: `if (turns.isOver) await turns.rest()` between the steps. */
-export class Turns {
+/** Helps long work that is done in steps to share the event loop: `if (slice.isOver) await slice.pause()` between the steps. */
+export class TimeSlice {
   #since = performance.now()
 
   get isOver(): boolean {
     return performance.now() - this.#since > MAX_MS
   }
 
-  async rest(): Promise<void> {
+  async pause(): Promise<void> {
     await setImmediate()
     this.#since = performance.now()
   }
@@ -26,10 +26,10 @@ export function atOnce<Result>(steps: Generator<void, Result>): Result {
 }
 
 /** Runs work that yields between its steps, with a pause whenever its turn is over. */
-export async function inTurns<Result>(steps: Generator<void, Result>, turns: Turns): Promise<Result> {
+export async function runInSlices<Result>(steps: Generator<void, Result>, slice: TimeSlice): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next()
     if (done) return value
-    if (turns.isOver) await turns.rest()
+    if (slice.isOver) await slice.pause()
   }
 }

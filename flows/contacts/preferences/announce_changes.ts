@@ -4,7 +4,7 @@ import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { announceContacts } from '#sql/contacts/contact_changes.ts'
 import { insertUnsubscribedEvent } from '#sql/contacts/preferences/choices.ts'
 import type { Person, Preferences } from '#sql/contacts/preferences/preferences.ts'
-import { tellContacts } from '#sql/events/tell_contacts.ts'
+import { emitContactEvents } from '#sql/events/emit_contact_events.ts'
 import type { Tx } from '#sql/pool.ts'
 import { announceEmails } from '#sql/sending/announce_emails.ts'
 
@@ -12,7 +12,7 @@ import { announceEmails } from '#sql/sending/announce_emails.ts'
 export type Change = { topic_id: string | null; subscription: Subscription }
 
 /** Tells webhooks and automations what a contact has changed. */
-export async function tellContact(
+export async function announceContactChanges(
   tx: Tx,
   person: Person,
   { contact_id }: Preferences,
@@ -22,7 +22,8 @@ export async function tellContact(
   const { account_id, address } = person
   const everything = changes.find(({ topic_id }) => topic_id === null)
   if (everything) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
-  if (everything?.subscription === 'opt_out') await tellContacts(tx, account_id, 'contact.unsubscribed', [contact_id])
+  if (everything?.subscription === 'opt_out')
+    await emitContactEvents(tx, account_id, 'contact.unsubscribed', [contact_id])
   const topics = changes.flatMap(({ topic_id, subscription }) =>
     topic_id === null ? [] : [{ contact_id, email: address, topic_id, subscription }],
   )
@@ -30,7 +31,7 @@ export async function tellContact(
 }
 
 /** Stores the opt-outs as events of the email, and tells webhooks. */
-export async function tellEmail(
+export async function announceEmailOptOuts(
   tx: Tx,
   { account_id, email_id, address }: UnsubscribeToken,
   { contact_id }: Preferences,

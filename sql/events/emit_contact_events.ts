@@ -7,7 +7,7 @@ export type CausingRun = { automation_id: string; depth: number }
  * Starts automations and wakes runs by events of contacts of an account, in the commit of the change that they report
  * (tell_automations.sql). Must be called while the contacts exist.
  */
-export async function tellContacts(
+export async function emitContactEvents(
   tx: Tx,
   account_id: string,
   event: 'contact.created' | 'contact.unsubscribed',

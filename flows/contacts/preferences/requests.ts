@@ -1,6 +1,6 @@
 import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import type { Preferences, PreferredTopic } from '#sql/contacts/preferences/preferences.ts'
-import type { Wish } from './change_preferences.ts'
+import type { PreferenceRequest } from './change_preferences.ts'
 
 type Token = Pick<UnsubscribeToken, 'topic_id'>
 
@@ -14,24 +14,27 @@ export function publicTopics({ topics }: Preferences): PreferredTopic[] {
   return topics.filter(({ is_public }) => is_public)
 }
 
-/** Returns the wish of one click: to leave the topic of the link, or else everything. */
-export function unsubscribeWish(token: Token, preferences: Preferences): Wish {
+/** Returns the request of one click: to leave the topic of the link, or else everything. */
+export function unsubscribeRequest(token: Token, preferences: Preferences): PreferenceRequest {
   const topic = topicOf(preferences, token)
   return topic ? { topics: [{ id: topic.id, subscription: 'opt_out' }] } : { everything: 'opt_out' }
 }
 
-/** Returns the wish to subscribe again to the topic of the link, or else to everything. */
-export function resubscribeWish(token: Token, preferences: Preferences): Wish {
+/** Returns the request to subscribe again to the topic of the link, or else to everything. */
+export function resubscribeRequest(token: Token, preferences: Preferences): PreferenceRequest {
   const topic = topicOf(preferences, token)
   return topic ? { topics: [{ id: topic.id, subscription: 'opt_in' }] } : { everything: 'opt_in' }
 }
 
 /**
- * Returns the wish of a form with topics: of the topics that it showed, the ticked ones are subscribed and the others
+ * Returns the request of a form with topics: of the topics that it showed, the ticked ones are subscribed and the others
  * are not. Topics that it did not show stay as they are. Returns nothing for a person who has unsubscribed from
  * everything: a page opened earlier may send ticks, and these must not subscribe the person again.
  */
-export function savedWish({ shown, ticked }: { shown: string[]; ticked: string[] }, preferences: Preferences): Wish {
+export function formRequest(
+  { shown, ticked }: { shown: string[]; ticked: string[] },
+  preferences: Preferences,
+): PreferenceRequest {
   if (preferences.is_unsubscribed) return {}
   const isTicked = new Set(ticked)
   const topics = publicTopics(preferences).filter(({ id }) => shown.includes(id))

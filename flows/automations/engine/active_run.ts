@@ -6,7 +6,7 @@ import type { Tx } from '#sql/pool.ts'
 import type { Properties } from './read_contacts.ts'
 
 /** A run while its steps are taken. */
-export type Walker = {
+export type ActiveRun = {
   run: DueRun
   automation: ActiveAutomation
   steps: Generator<Request, Advanced, Answer>
@@ -20,13 +20,13 @@ export type Walker = {
 }
 
 /** A run that asks for something of one kind. */
-export type Asking<Kind extends Request['kind']> = Walker & { request: Extract<Request, { kind: Kind }> }
+export type RequestingRun<Kind extends Request['kind']> = ActiveRun & { request: Extract<Request, { kind: Kind }> }
 
 /**
  * Shared by the runs of one transaction. `deleted`: contacts that one of them has deleted. `unsubscribed`: runs that
  * have unsubscribed their contact.
  */
-export type Together = {
+export type SharedState = {
   tx: Tx
   simulator_domain: string
   properties: Properties
