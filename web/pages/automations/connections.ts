@@ -54,7 +54,7 @@ export function connectionActions(page: Page): Action[] {
 async function connect(visit: Visit, source: string, to: string | null): Promise<void> {
   const [from = '', name] = source.split(' ')
   const { data: type } = ConnectionType.safeParse(name)
-  if (!type) throw new ApiError('validation_error', '`source` must be a step and a type of its connections.')
+  if (!type) throw new ApiError('validation_error', '`source` must be a step and one of its connection types.')
   const { account_id } = visit.session
   await connectStep(visit.ctx, { account_id, ...idOf(visit) }, { from, type, to })
   await auditChange(visit.ctx, 'updateAutomation', '/automations/:id')

@@ -64,7 +64,7 @@ ${table({
 })}
 ${pager(visit, contacts)}
 ${section('Rename', form(visit, { action: `/audiences/${id}`, submit: 'Save', fields: [{ name: 'name', label: 'Name', value: name, required: true }] }))}
-${id === found.domain_id ? '' : confirmButton(visit, `/audiences/${id}/delete`, 'Delete', 'The contacts are not deleted.')}`,
+${id === found.domain_id ? '' : confirmButton(visit, `/audiences/${id}/delete`, 'Delete', 'Only the audience is deleted. Its contacts are kept.')}`,
   }
 })
 

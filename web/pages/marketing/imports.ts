@@ -82,7 +82,7 @@ ${facts([
   ['Completed', time(found.completed_at, 'not yet')],
 ])}
 ${errors.length > 0 ? section('Skipped and failed records', html`${errorTable(errors)}<p>${linkButton(file, 'Download all as CSV')}</p>`) : ''}
-<p><a href="/imports">Imports</a></p>`,
+<p><a href="/imports">Back to imports</a></p>`,
   }
 })
 

@@ -72,7 +72,7 @@ ${section(
   }),
 )}
 ${pager(visit, members)}
-${confirmButton(visit, `/segments/${found.id}/delete`, 'Delete', 'The contacts are not deleted.')}`,
+${confirmButton(visit, `/segments/${found.id}/delete`, 'Delete', 'Only the segment is deleted. Its contacts are kept.')}`,
   }
 })
 

@@ -8,7 +8,7 @@ import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 const ROLE_OPTIONS = [
-  ['view_only', 'View-only: can only read'],
+  ['view_only', 'View-only: read access'],
   ['admin', 'Admin: everything except changing owners'],
   ['owner', 'Owner: full access'],
 ] as const

@@ -49,7 +49,7 @@ const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, vis
       ['Last response', hook.last_delivery_status === null ? null : String(hook.last_delivery_status)],
     ])}
 ${section('Deliveries', eventsTable(path, data, visit))}
-${visit.mayChange ? section('Replay', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
+${visit.mayChange ? section('Replay events', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
 ${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook) }))}
 ${button(visit, `${path}/rotate`, 'Rotate signing secret', { isSecret: true })}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'It will no longer receive events.')}`,
