@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 /** Longest time that work may hold the event loop, in ms. */
 const MAX_MS = 8
 
-/** Helps long work that is done in steps to share the event loop: `if (slice.isOver) await slice.pause()` between the steps. */
+/** Lets long work share the event loop: use `if (slice.isOver) await slice.pause()` between its steps. */
 export class TimeSlice {
   #since = performance.now()
 
@@ -25,7 +25,7 @@ export function atOnce<Result>(steps: Generator<void, Result>): Result {
   }
 }
 
-/** Runs work that yields between its steps, with a pause whenever its turn is over. */
+/** Runs work that yields between its steps, with a pause whenever the slice is over. */
 export async function runInSlices<Result>(steps: Generator<void, Result>, slice: TimeSlice): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next()

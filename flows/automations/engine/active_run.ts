@@ -15,11 +15,11 @@ export type ActiveRun = {
   advanced: Advanced | null
   /** The last event that the run has looked at while it waits. */
   seen_event: string | null
-  /** There are events that it could not look at yet. It stays due since when it was, before runs that had their turn. */
+  /** There are events that it could not look at yet. It keeps its due time, so it comes before runs that had their turn. */
   is_unread: boolean
 }
 
-/** A run that asks for something of one kind. */
+/** A run that waits for a request of this kind. */
 export type RequestingRun<Kind extends Request['kind']> = ActiveRun & { request: Extract<Request, { kind: Kind }> }
 
 /**

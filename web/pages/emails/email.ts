@@ -13,8 +13,8 @@ import { mailContent } from '#web/pages/mail/content.ts'
 import { respondMail } from '#web/pages/mail/preview.ts'
 import { file, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { canSendAgain } from './again.ts'
-import { whyUndelivered } from './why.ts'
+import { canSendAgain } from './send_again.ts'
+import { whyUndelivered } from './why_undelivered.ts'
 
 type Found = Wire<Email>
 type Event = Found['events'][number]
