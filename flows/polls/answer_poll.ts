@@ -1,4 +1,5 @@
 import { HourlyCap, RECIPIENT_CAP } from '#lib/async/fair/hourly_cap.ts'
+import { OneAtATime } from '#lib/async/one_at_a_time.ts'
 import { type AskedPoll, storeAnswer } from '#sql/polls/asked_polls.ts'
 import type { Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
@@ -8,6 +9,9 @@ type Recipient = { account_id: string; delivery_id: string }
 
 /** Answers per recipient. */
 const answers = new HourlyCap(RECIPIENT_CAP)
+
+/** Answers wait for the row of their recipient here, so that many clicks of one person do not take all connections. */
+const turns = new OneAtATime()
 
 /** `is_limited`: the recipient changed the answer too often to do so again. */
 export type AnsweredPoll = { poll: AskedPoll; is_limited: boolean }
@@ -26,7 +30,9 @@ export async function answerPoll(
   const isChange = asked.answer !== null && asked.answer !== option
   const is_limited = isChange && answers.isReached(recipient.delivery_id)
   if (asked.is_test || is_limited) return { poll: asked, is_limited }
-  const isStored = await retryConflicts(() => storeAnswer(pool, recipient, option))
+  const isStored = await turns.run(recipient.delivery_id, () =>
+    retryConflicts(() => storeAnswer(pool, recipient, option)),
+  )
   if (isChange) answers.add(recipient.delivery_id)
   return isStored ? { poll: { ...asked, answer: option }, is_limited } : null
 }

@@ -1,4 +1,5 @@
 import { HourlyCap, RECIPIENT_CAP } from '#lib/async/fair/hourly_cap.ts'
+import { OneAtATime } from '#lib/async/one_at_a_time.ts'
 import type { Subscription, TopicChoice } from '#lib/contacts/new_contact.ts'
 import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
@@ -29,6 +30,9 @@ export type ChangedPreferences = { before: Preferences; after: Preferences; is_l
 /** Opt-ins per person. They are what limits changes back and forth, since an opt-out is never refused. */
 const optIns = new HourlyCap(RECIPIENT_CAP)
 
+/** Changes wait for the rows of their person here, so that many clicks of one person do not take all connections. */
+const turns = new OneAtATime()
+
 /**
  * Stores the preferences of the recipient of an email in one commit with consents, events of the email and webhook
  * events. Takes no lock of the account, so that no import delays it. Returns null if the domain no longer exists.
@@ -42,7 +46,7 @@ export async function changePreferences(
   origin: ConsentOrigin,
 ): Promise<ChangedPreferences | null> {
   const change = (tx: Tx) => changeInside(tx, token, requestOf, origin)
-  return retryConflicts(() => pool.transaction(change))
+  return turns.run(keyOf(token), () => retryConflicts(() => pool.transaction(change)))
 }
 
 async function changeInside(
