@@ -13,7 +13,9 @@ const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
 
 t.test('a stop releases deliveries before their dot, and waits for others', async t => {
   const sink = await open(t)
-  const work = openWork(t, world, sink.url, { timeouts })
+  // Without the stop, the others would end at this timeout and count as an attempt.
+  const patient = { times: { ...TEST_TIMES, drain_ms: 30_000 }, timeouts: { ...timeouts, message: 20_000 } }
+  const work = openWork(t, world, sink.url, patient)
   const before = await acceptAll(['dribble-1', 'dribble-2', ...Array.from({ length: 60 }, (_, i) => `dribble-${i}`)])
   const after = await acceptAll(
     Array.from({ length: 5 }, (_, i) => `slow250-700-${i}`),
@@ -22,16 +24,16 @@ t.test('a stop releases deliveries before their dot, and waits for others', asyn
   await send_emails({ email_ids: [...before, ...after] }, work)
   await waitUntil(() => sink.messages >= 5, '5 messages have arrived')
 
-  const start = performance.now()
   await work.sender.stop()
-  t.ok(performance.now() - start < timeouts.message, 'it does not wait for the others')
   t.strictSame(await countStates(after), { 'delivered 1': 5 })
   t.strictSame(await countStates(before), { 'queued 0': before.length })
-  shows(t, await readEmail(world, account, before[0] as string), {
-    status: 'queued',
-    events: [],
-    queue: [{ attempts: 0, reason: 'The worker stopped.' }],
-  })
+  for (const id of before.slice(0, 2)) {
+    shows(t, await readEmail(world, account, id), {
+      status: 'queued',
+      events: [],
+      queue: [{ attempts: 0, reason: 'The worker stopped.' }],
+    })
+  }
   t.equal(sink.messages, 5)
 })
 
