@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { type RequestOptions, startApi } from '#test/support/api.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -99,10 +100,9 @@ t.test('a body with millions of values is refused without much CPU', async t => 
     ['attachments', many(4_000_000, '1')],
     ['headers', `{${names}}`],
   ]) {
-    const before = process.cpuUsage()
-    t.match(await post({ raw: `{"subject":"Hi","from":"a@b.com","to":"a@b.com","${field}":${value}}` }), refused(/./))
-    const { user } = process.cpuUsage(before)
-    t.ok(user < 2_500_000, `${field}: ${user} µs`) // 3 to 9 seconds if each value was validated
+    const raw = `{"subject":"Hi","from":"a@b.com","to":"a@b.com","${field}":${value}}`
+    const ms = await cpuMs(async () => t.match(await post({ raw }), refused(/./)))
+    t.ok(ms < 2_500, `${field}: ${ms} ms`) // 3 to 9 seconds if each value was validated
   }
 })
 

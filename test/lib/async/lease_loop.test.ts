@@ -102,7 +102,7 @@ t.test('stop gives up items that have not ended within drain_ms', async t => {
   await work.offer(['a'])
   const started_at = performance.now()
   await work.stop()
-  t.ok(performance.now() - started_at >= 45, 'it waits before it gives up')
+  t.ok(performance.now() - started_at >= 45, 'it waits before it gives up') // a busy machine only adds to it
   t.strictSame(work.calls, ['claim a', 'claimed', 'give back', 'give up'])
 })
 

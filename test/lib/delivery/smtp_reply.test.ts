@@ -4,6 +4,7 @@ import { judgeReply } from '#lib/delivery/judge_reply.ts'
 import { namedDelay } from '#lib/delivery/named_delay.ts'
 import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
 import { parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
 import { namedDelays, realReplies } from '#test/support/smtp/smtp_replies.ts'
 
 t.test('parseReply splits a reply into code, status and text, in any form', async t => {
@@ -140,10 +141,11 @@ t.test('namedDelay reads the delay a server asks for, within bounds', async t =>
 })
 
 t.test('judgeReply takes little time for hostile replies', async t => {
-  const start = performance.now()
-  for (const word of ['mailbox ', 'exceed', 'sender domain ', 'try again ', 'the message size', 'user', '1:']) {
-    judgeReply(`450 ${word.repeat(400)}`, 'rcpt')
-    judgeReply(`550 ${word.repeat(400)}`, 'dot')
-  }
-  t.ok(performance.now() - start < 2_000)
+  const ms = await cpuMs(() => {
+    for (const word of ['mailbox ', 'exceed', 'sender domain ', 'try again ', 'the message size', 'user', '1:']) {
+      judgeReply(`450 ${word.repeat(400)}`, 'rcpt')
+      judgeReply(`550 ${word.repeat(400)}`, 'dot')
+    }
+  })
+  t.ok(ms < 2_000, `${ms} ms`)
 })

@@ -3,6 +3,7 @@ import emailAddresses from 'email-addresses'
 import fc from 'fast-check'
 import t from 'tap'
 import { type Address, asciiDomain, formatAddress, parseAddress } from '#lib/mail/address.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
 
 const label63 = 'a'.repeat(63)
 const domain189 = `${label63}.${label63}.${'b'.repeat(58)}.co`
@@ -167,11 +168,12 @@ t.test('formatAddress quotes a name only if necessary', async t => {
 })
 
 t.test('parseAddress takes little time for hostile text', async t => {
-  const started = performance.now()
-  for (const piece of ['(', '"', '\\"', 'a.', 'a ', '"a"', '=?', '<', 'é', 'a@', '(a)', '"\\']) {
-    for (const tail of ['', '@b.co', ' <a@b.co>']) parseAddress(piece.repeat(980 / piece.length) + tail)
-  }
-  t.ok(performance.now() - started < 1_000)
+  const ms = await cpuMs(() => {
+    for (const piece of ['(', '"', '\\"', 'a.', 'a ', '"a"', '=?', '<', 'é', 'a@', '(a)', '"\\']) {
+      for (const tail of ['', '@b.co', ' <a@b.co>']) parseAddress(piece.repeat(980 / piece.length) + tail)
+    }
+  })
+  t.ok(ms < 1_000, `${ms} ms`)
 })
 
 /** Several entries per line, separated by bars. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { forwardSubject, replyHeaders, replySubject, safeSubject } from '#lib/mail/threading.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
 
 t.test('replySubject and forwardSubject add their prefix only once', async t => {
   for (const subject of ['Re: a', 'RE: a', 'Aw: a', 'Sv: a', 'Re[2]: a', 'antw:a', 'Re：a']) {
@@ -52,11 +53,11 @@ t.test('References of a long thread keeps its first and last ids', async t => {
   const ids = References.split(' ')
   t.strictSame([ids.length, ids[0], ids[1], ids.at(-1)], [20, id(0), id(4_982), id(5_000)])
   t.ok(References.length < 8_000)
-  const start = performance.now()
-  replyHeaders({
+  const hostile = {
     message_id: '<'.repeat(500_000),
     references: '<a'.repeat(300_000),
     in_reply_to: `<${'a@'.repeat(300_000)}`,
-  })
-  t.ok(performance.now() - start < 1_000)
+  }
+  const ms = await cpuMs(() => replyHeaders(hostile))
+  t.ok(ms < 1_000, `${ms} ms`)
 })

@@ -19,7 +19,7 @@ import { openWorld } from '#test/support/world.ts'
 
 const hook = await startHook(t)
 const world = await openWorld(t, { FETCH_ALLOW: ALLOWED, FETCH_PORTS: String(hook.port) })
-/** A change takes effect within this time. */
+/** The promise: a change takes effect within this time. */
 const HEEDED_MS = 1_500
 
 const subscribe = (name: string, account_id?: string) => addEndpoint(world, hook, name, account_id)

@@ -84,6 +84,7 @@ t.test('an attempt ends in time, once, and stores little of a hostile response',
     await waitUntil(() => attempted(id, 1), name)
     const attempts = await listAttempts(world, id)
     shows(t, attempts, [expected[name]], name)
+    // The time limit of an attempt is the promise.
     t.ok(
       attempts.every(({ ms }) => ms < 10_000),
       `${name} took ${attempts[0]?.ms} ms`,

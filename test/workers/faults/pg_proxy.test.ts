@@ -35,7 +35,7 @@ t.test('the proxy holds data back as a black hole or for a delay', async t => {
   proxy.delay(50)
   const start = performance.now()
   await client.query('SELECT 1')
-  t.ok(performance.now() - start > 95, 'in both directions')
+  t.ok(performance.now() - start > 95, 'in both directions') // a busy machine only adds to a delay
 })
 
 t.test('the proxy cuts the nth request before Postgres gets it', async t => {

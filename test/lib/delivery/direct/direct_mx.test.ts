@@ -175,10 +175,11 @@ t.test('at most ten of a hundred hosts are tried, within the time of one attempt
   shows(t, await tryZone(many), { outcome: { outcome: 'deferred', reason: /mx9\.to\.com\[127\.0\.0\.70\]/ } })
   t.equal(asked.filter(question => question.startsWith('A ')).length, 10)
 
-  const begin = performance.now()
+  const before = tarpit.connections
   const { outcome } = await tryZone(hostsAt(...Array.from({ length: 10 }, () => A.tarpit)))
   t.equal(outcome.outcome, 'deferred')
-  t.ok(performance.now() - begin < 3 * 500 + 1_000)
+  const connections = tarpit.connections - before
+  t.ok(connections > 0 && connections <= 4, `${connections} connections, where an attempt has time for three`)
 })
 
 t.test('a host that never responds is skipped', async t => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
 import { readReport } from '#lib/receiving/reports/read_report.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
 import { complaints } from '#test/support/mail/bounces/complaints.ts'
 import { deliveryNotices, harmlessNotices, twoRecipients } from '#test/support/mail/bounces/delivery_notices.ts'
 import { ordinaryMail } from '#test/support/mail/bounces/ordinary_mail.ts'
@@ -144,8 +145,7 @@ t.test('hostile reports are read in little time', async t => {
     first?.raw.replace('Diagnostic-Code: smtp;', `Diagnostic-Code: ${' smtp;'.repeat(60_000)}`) ?? '',
   ]
   for (const [n, raw] of hostile.entries()) {
-    const start = performance.now()
-    read(raw)
-    t.ok(performance.now() - start < 2_000, `${n}: ${Math.round(performance.now() - start)} ms`)
+    const ms = await cpuMs(() => read(raw))
+    t.ok(ms < 2_000, `${n}: ${Math.round(ms)} ms`)
   }
 })

@@ -9,6 +9,7 @@ import { checkOrigin } from '#lib/receiving/verdicts/check_origin.ts'
 import { limitHeader } from '#lib/receiving/verdicts/limit_header.ts'
 import { createLookUp } from '#lib/receiving/verdicts/look_up.ts'
 import { stripOwnResults } from '#lib/receiving/verdicts/own_results.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
 import { startZone, type Zone } from '#test/support/dns/name_server.ts'
 import { plainMail } from '#test/support/mail/attachments.ts'
 
@@ -154,11 +155,15 @@ t.test('only the first eight DKIM signatures are checked', async t => {
 
 t.test('a header made to be slow is not checked', async t => {
   const unread = { spf: 'pass', verdicts: { dkim: 'PROCESSING_FAILED', dmarc: 'PROCESSING_FAILED' } }
-  const start = performance.now()
-  t.match(await judge(`${'a\r\n'.repeat(40_000)}${plain}`), unread)
-  t.match(await judge(plain.replace('Hello', `Hello${'\r\n a'.repeat(40_000)}`)), unread)
-  t.match(await judge(plain.replace('Hello', 'Hello'.repeat(60_000))), unread)
-  t.ok(performance.now() - start < 5_000, 'it would be 20 seconds')
+  const slow = [
+    `${'a\r\n'.repeat(40_000)}${plain}`,
+    plain.replace('Hello', `Hello${'\r\n a'.repeat(40_000)}`),
+    plain.replace('Hello', 'Hello'.repeat(60_000)),
+  ]
+  const ms = await cpuMs(async () => {
+    for (const raw of slow) t.match(await judge(raw), unread)
+  })
+  t.ok(ms < 5_000, `${ms} ms; it would be 20 seconds`)
   t.match(await judge(plain.replace('Hello', `Hello${'\r\n a'.repeat(1_900)}`)), { verdicts: { dmarc: 'PASS' } })
   t.match(
     await judge(`${plain}${'a\r\n'.repeat(5_000)}`),
