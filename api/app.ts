@@ -66,9 +66,10 @@ export function createApp(foundation: Foundation, site: Middleware[] = []): App 
   app.use(api.routes() as unknown as Koa.Middleware)
   app.use(onlyUnder('/api', unknownRoute) as Koa.Middleware)
   app.use(hintAtPrefix(findCaller) as Koa.Middleware)
-  app.on('error', error => {
-    // The client closed the connection before it had read the whole response; there is nothing to fix.
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') foundation.log.error({ err: error }, 'a response failed')
+  app.on('error', (error, ctx?: Koa.Context) => {
+    // The client closed or reset the connection before it had read the whole response; there is nothing to fix.
+    const isGone = error.code === 'ERR_STREAM_PREMATURE_CLOSE' || error === ctx?.socket.errored
+    if (!isGone) foundation.log.error({ err: error }, 'a response failed')
   })
   const close = async () => {
     await Promise.all([requestLog?.stop(), closePages()])

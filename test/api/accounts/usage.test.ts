@@ -6,6 +6,7 @@ import { startApi } from '#test/support/api.ts'
 import { createDraft } from '#test/support/campaigns.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { SENDS_PER_MINUTE: '1000' })
@@ -99,6 +100,27 @@ t.test('GET /usage counts an account without a quota too', async t => {
 })
 
 t.test('the usage of one account shows nothing of another', async t => {
-  const { emails } = await read(bystander)
-  t.match(emails, { daily: { used: 0 }, monthly: { used: 0 } })
+  const one = await newAccount(world)
+  const other = await openAccount({ day: 50, month: 50, credits: 0 })
+  await send(one)
+  await createDraft(api, other)
+  await send(other, { to: ['b@b.com', 'c@b.com'] })
+  await receive(openWork(t, world), other, await compose({ text: 'x' }))
+  await takeAiCredit(world.pool, other.id)
+  await api.request('POST', '/api/contacts', { key: other.key, body: { email: 'ann@b.com' } })
+  await api.request('POST', '/api/segments', { key: other.key, body: { name: 'All' } })
+  const second = { account_id: other.id, id: uuid(), name: `${uuid()}.com`, status: 'verified' } as const
+  await addDomain(world.pool, world.secrets, second)
+
+  const none = { used: 0, limit: null }
+  shows(t, await read(one), {
+    emails: { daily: { used: 1, sent: 1, received: 0 }, monthly: { used: 1, sent: 1, received: 0 } },
+    ...{ ai_credits: none, automation_runs: none, contacts: none, broadcasts: none },
+    ...{ segments: { used: 1, limit: null }, domains: { used: 1, limit: null } },
+  })
+  shows(t, await read(other), {
+    emails: { daily: { used: 3, sent: 2, received: 1 }, monthly: { used: 3, sent: 2, received: 1 } },
+    ...{ ai_credits: { used: 1 }, contacts: { used: 1 }, broadcasts: { used: 1 } },
+    ...{ segments: { used: 2 }, domains: { used: 2 } },
+  })
 })

@@ -72,21 +72,25 @@ t.test('a graph is accepted if and only if all steps are reachable and none loop
   for (const [found, count] of Object.entries(seen)) t.ok(count > 50, `${found}: ${count}`)
 })
 
-t.test('listConnections returns the connections a graph was built from', async () => {
+t.test('listConnections returns the connections a graph was built from', async t => {
+  let taken = 0
   const inOrder = (connections: Connection[]) =>
     connections.map(one => JSON.stringify(one, ['from', 'to', 'type'])).sort()
   fc.assert(
     fc.property(fitting, ({ steps, connections }) => {
       const graph = build(steps, connections)
       if (typeof graph === 'string') return
+      taken++
       t.strictSame(inOrder(listConnections(graph)), inOrder(connections))
       t.strictSame(buildGraph(graph.steps, listConnections(graph), idOf), graph)
     }),
     { numRuns: 500 },
   )
+  t.ok(taken > 50, `${taken} graphs`)
 })
 
-t.test('any steps and connections are accepted or refused with a named step', async () => {
+t.test('any steps and connections make a graph of the named steps, or are refused', async t => {
+  let taken = 0
   const step = fc.record({ type: fc.constantFrom(...types), n: fc.nat(5) }).map(({ type, n }) => stepOf(type, n))
   const key = fc.oneof({ weight: 9, arbitrary: fc.nat(5).map(n => `s${n}`) }, { weight: 1, arbitrary: fc.string() })
   const type = fc.constantFrom<ConnectionType>(
@@ -101,6 +105,7 @@ t.test('any steps and connections are accepted or refused with a named step', as
     fc.property(fc.array(step, { maxLength: 6 }), fc.array(connection, { maxLength: 8 }), (steps, connections) => {
       const graph = build(steps, connections)
       if (typeof graph === 'string') return
+      taken++
       const keys = new Set(steps.map(({ key }) => key))
       t.equal(keys.size, steps.length)
       t.equal(steps.filter(({ type }) => type === 'trigger').length, Math.min(1, steps.length))
@@ -112,6 +117,7 @@ t.test('any steps and connections are accepted or refused with a named step', as
     }),
     { numRuns: 2_000 },
   )
+  t.ok(taken > 20, `${taken} graphs`)
 })
 
 t.test('each fault of a graph has its message', async t => {

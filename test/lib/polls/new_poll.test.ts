@@ -14,10 +14,12 @@ t.test('keys are derived from labels and are unique', async t => {
 t.test('different labels have different keys that placeholders can name', async t => {
   const label = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
   const labels = fc.uniqueArray(label, { minLength: 2, maxLength: 10, selector: text => text.trim() })
+  let parsed = 0
   fc.assert(
     fc.property(labels, labels => {
       const { success, data } = NewPoll.safeParse({ question: 'x', options: labels })
       if (!success) return
+      parsed++
       const keys = data.options.map(({ key }) => key)
       t.equal(new Set(keys).size, labels.length)
       t.strictSame(
@@ -27,4 +29,5 @@ t.test('different labels have different keys that placeholders can name', async 
     }),
     { numRuns: 300 },
   )
+  t.ok(parsed > 100, `${parsed} of 300 are polls`)
 })
