@@ -4,6 +4,7 @@ import { indexEmails } from '#flows/sending/index_emails.ts'
 import { createTemplate } from '#flows/templates/change_template.ts'
 import { SHORT_CONTENT } from '#sql/files/blobs.ts'
 import { send_emails } from '#tasks/send_emails.ts'
+import { choosePlan, suppress } from '#test/support/database/account_states.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
@@ -126,7 +127,7 @@ async function fillMembers({ id }: TestAccount): Promise<void> {
 
 /** Inserts a row of the account into every table. */
 async function fill(account: TestAccount): Promise<TestAccount> {
-  await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // usage is counted only for plans with limits
+  await choosePlan(world, account, 'free') // usage is counted only for plans with limits
   const webhook = await addWebhook(world, account.id, { endpoint: 'https://hook.acme.com/', events: ['*'] })
   const long = Buffer.alloc(SHORT_CONTENT + 1).toString('base64')
   const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: long }] })
@@ -135,7 +136,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await work.sender.idle()
   await pg.query(`INSERT INTO kept_message_ids VALUES ($1, 'a@b.co', $2)`, [account.id, id])
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
-  await pg.query(`INSERT INTO suppressions VALUES ($1, $2, 'a@b.com', 'manual')`, [account.id, randomUUID()])
+  await suppress(world, account.id, 'a@b.com')
   await world.pool.transaction(tx => createTemplate(tx, account.id, { name: 'Hi', html: 'Hi' }))
   await pg.query(
     `INSERT INTO batches (account_id, id, state, deadline, indexes, errors, slice_size)

@@ -3,6 +3,7 @@ import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { send_emails } from '#tasks/send_emails.ts'
+import { makeDue } from '#test/support/database/account_states.ts'
 import { ALLOWED, FORBIDDEN, startServer } from '#test/support/http/fetching.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -76,7 +77,7 @@ t.test('an attachment path that is unavailable is retried', async t => {
   const id = await send(['/file'])
   shows(t, await readEmail(world, account, id), { status: 'delivery_delayed', queue: [{ attempts: 1 }] })
   is_away = false
-  await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await makeDue(world, id)
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
   shows(t, await readEmail(world, account, id), { status: 'delivered' })
@@ -92,7 +93,7 @@ t.test('all attempts send the file that was fetched first', async t => {
   await send_emails({ email_ids: [id] }, relay)
   await relay.sender.idle()
   inbox.accept()
-  await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await makeDue(world, id)
   await send_emails({ email_ids: [id] }, relay)
   await relay.sender.idle()
 

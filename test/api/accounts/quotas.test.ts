@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { v7 as uuid } from 'uuid'
 import { type Api, startApi } from '#test/support/api.ts'
+import { givePlan } from '#test/support/database/account_states.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -15,9 +15,7 @@ type Limits = { day?: number | null; month?: number | null; credits?: number }
 /** An account on a plan of its own. */
 async function openAccount({ day = null, month = null, credits = 0 }: Limits): Promise<TestAccount> {
   const account = await newAccount(world)
-  const plan = `plan ${uuid()}`
-  await query('INSERT INTO plans VALUES ($1, $2, $3)', [plan, day, month])
-  await query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, account.id])
+  await givePlan(world, account, { emails_per_day: day, emails_per_month: month })
   await query('UPDATE account_usage SET credits = $1 WHERE account_id = $2', [credits, account.id])
   return account
 }

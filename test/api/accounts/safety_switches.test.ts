@@ -3,6 +3,7 @@ import { type Party, pauseParty, resumeParty } from '#sql/safety/pauses.ts'
 import { pausePlatform, resumePlatform, setTransportFault } from '#sql/safety/platform.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { choosePlan, makeDue } from '#test/support/database/account_states.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -65,7 +66,7 @@ for (const { what, on, off, answer } of switches) {
   const [status, name, retry_after] = answer
 
   t.test(`${what} refuses sends with ${status} ${name} and stores nothing`, async t => {
-    await query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id]) // unlimited plans are not counted
+    await choosePlan(world, account, 'free') // unlimited plans are not counted
     const bound = { 'idempotency-key': `bound before ${what}` }
     const unbound = { 'idempotency-key': `bound after ${what}` }
     const first = await api.request('POST', '/api/emails', { body, headers: bound })
@@ -130,7 +131,7 @@ t.test('an unusable signing key makes mail wait and refuses new sends', async t 
   const work = openWork(t, world, 'capture')
   const accept = () => acceptEmail(world, account)
   const deliver = async (id: string) => {
-    await query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+    await makeDue(world, id)
     await send_emails({ email_ids: [id] }, work)
     await work.sender.idle()
     return readEmail(world, account, id)

@@ -5,6 +5,7 @@ import { newId } from '#lib/ids.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRuns } from '#test/support/automation_definitions.ts'
+import { suppress } from '#test/support/database/account_states.ts'
 import { POLL } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
@@ -291,10 +292,7 @@ t.test('another account’s template is not found, and its alias can be used for
 })
 
 t.test('another account’s suppression list drops nothing of mine', async t => {
-  await world.pool.pg.query(
-    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'b@b.com', 'manual')`,
-    [theirs.id],
-  )
+  await suppress(world, theirs.id, 'b@b.com')
   const send = (key: string, domain: string) =>
     api.request('POST', '/api/emails', { key, body: { from: `a@${domain}`, to: 'b@b.com', subject: 'Hi' } })
   t.match(await send(mine.key, mine.domain), { status: 200 })

@@ -4,6 +4,7 @@ import { v7 as uuid } from 'uuid'
 import { takeAiCredit } from '#sql/accounts/ai_usage.ts'
 import { startApi } from '#test/support/api.ts'
 import { createDraft } from '#test/support/campaigns.ts'
+import { givePlan } from '#test/support/database/account_states.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -23,9 +24,8 @@ const HOUR = 3_600_000
 
 async function openAccount(plan: { day: number | null; month: number | null; credits: number }): Promise<TestAccount> {
   const account = await newAccount(world)
-  const name = `plan ${uuid()}`
-  await query('INSERT INTO plans VALUES ($1, $2, $3, 4, 10)', [name, plan.day, plan.month])
-  await query('UPDATE accounts SET plan = $1 WHERE id = $2', [name, account.id])
+  const { day: emails_per_day, month: emails_per_month } = plan
+  await givePlan(world, account, { emails_per_day, emails_per_month, domains: 4, ai_credits: 10 })
   await query('UPDATE account_usage SET credits = $1 WHERE account_id = $2', [plan.credits, account.id])
   return account
 }

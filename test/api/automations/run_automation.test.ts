@@ -6,6 +6,7 @@ import { startApi } from '#test/support/api.ts'
 import { createAutomation } from '#test/support/automation_definitions.ts'
 import { runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
+import { choosePlan } from '#test/support/database/account_states.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -87,7 +88,7 @@ t.test('`reentry` and the daily limit apply to runs by hand', async t => {
 
 t.test('runs by hand count toward the quota', async t => {
   const poor = await newAccount(world)
-  await world.pool.pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [poor.id])
+  await choosePlan(world, poor, 'free')
   await world.pool.pg.query(`INSERT INTO automation_usage VALUES ($1, date_trunc('hour', now()), 999)`, [poor.id])
   const [contact_id] = await addContacts(world, poor, ['ada@b.com'])
   const id = await createAutomation(api, poor, { status: 'enabled' })

@@ -3,6 +3,7 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
+import { choosePlan, givePlan } from '#test/support/database/account_states.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -173,17 +174,14 @@ t.test('POST /campaigns with send creates and sends in one commit', async t => {
 })
 
 t.test('a campaign over the quota is refused with the remaining quota', async t => {
-  const { rows } = await world.pool.pg.query(
-    `INSERT INTO plans (name, emails_per_day, emails_per_month) VALUES ('tiny', 9, 100) RETURNING name`,
-  )
-  await world.pool.pg.query('UPDATE accounts SET plan = $2 WHERE id = $1', [account.id, rows[0].name])
+  await givePlan(world, account, { emails_per_day: 9, emails_per_month: 100 })
   const id = await createDraft(api, account)
   const { status, body } = await send(id)
   t.strictSame([status, body.name], [429, 'daily_quota_exceeded'])
   t.equal(body.message, 'The campaign has more recipients than your plan has room for: 9 of the next 24 hours.')
-  await world.pool.pg.query(`UPDATE plans SET emails_per_day = 10 WHERE name = 'tiny'`)
+  await givePlan(world, account, { emails_per_day: 10, emails_per_month: 100 })
   shows(t, await send(id), { status: 200 })
-  await world.pool.pg.query(`UPDATE accounts SET plan = 'unlimited' WHERE id = $1`, [account.id])
+  await choosePlan(world, account, 'unlimited')
 })
 
 t.test('GET /campaigns/:id/recipients/preview counts who would get it and why others would not', async t => {

@@ -7,6 +7,7 @@ import { sql } from '#sql/pool.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { verify_domain } from '#tasks/verify_domain.ts'
 import { type Answer, startApi } from '#test/support/api.ts'
+import { givePlan, makeDue, suppress } from '#test/support/database/account_states.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { naughtyStrings } from '#test/support/naughty_strings.ts'
@@ -245,8 +246,7 @@ t.test('an operator can vouch for a domain unless another account has it verifie
 
 t.test('the domain limit of a plan is exact under concurrent requests', async t => {
   const limited = await newAccount(world)
-  await pool.pg.query(`INSERT INTO plans (name, domains) VALUES ('three', 3)`)
-  await pool.pg.query(`UPDATE accounts SET plan = 'three' WHERE id = $1`, [limited.id])
+  await givePlan(world, limited, { domains: 3 })
   const names = Array.from({ length: 6 }, (_, i) => `limited${i}.com`)
   const answers = await Promise.all(names.map(name => add({ name }, limited.key)))
   t.strictSame(answers.map(({ status }) => status).sort(), [201, 201, 402, 402, 402, 402])
@@ -262,7 +262,7 @@ t.test('the domain limit of a plan is exact under concurrent requests', async t 
   const { body } = answers.find(({ status }) => status === 201) as Answer
   const verify = () => api.request('POST', `/api/domains/${body.id}/verify`, { key: limited.key })
   t.match(await verify(), { status: 200 })
-  await pool.pg.query(`UPDATE plans SET domains = 2 WHERE name = 'three'`)
+  await givePlan(world, limited, { domains: 2 })
   t.match(await verify(), { status: 402, body: { name: 'plan_limit_reached' } })
   await api.request('DELETE', `/api/domains/${body.id}`, { key: limited.key })
   t.match(await add({ name: 'limited9.com' }, limited.key), { status: 402 }, 'no room yet')
@@ -409,8 +409,7 @@ t.test('DELETE /domains/:id removes keys and fails queued mail; suppressions sta
     other.id,
     limited.id,
   ])
-  const suppressed = `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, $2, 'a@b.com', 'manual')`
-  await pool.pg.query(suppressed, [other.id, other.id])
+  await suppress(world, other.id, 'a@b.com')
 
   const path = `/domains/${other.domain_id}`
   const { text } = await as('DELETE', path)
@@ -419,7 +418,7 @@ t.test('DELETE /domains/:id removes keys and fails queued mail; suppressions sta
   t.match(await as('POST', `${path}/verify`), { status: 404, body: { message: 'Domain not found' } })
   t.match(await as('GET', '/domains', limited.key), { status: 403, body: { name: 'invalid_api_key' } })
 
-  await pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [scheduled])
+  await makeDue(world, scheduled)
   await send_emails({ email_ids: [queued, scheduled] }, work)
   await work.sender.idle()
   shows(t, await readEmail(world, other, queued), { status: 'failed' })

@@ -6,6 +6,7 @@ import { fingerprint } from '#lib/json/canonical_json.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { type BatchId, findBatchByKey, insertBatch, judgeBatch, storeBatchSlice } from '#sql/sending/batches.ts'
 import { startApi } from '#test/support/api.ts'
+import { givePlan } from '#test/support/database/account_states.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
@@ -17,8 +18,7 @@ const api = await startApi(t, world, account.key)
 const worker = await startWorker(world)
 t.teardown(() => worker.stop())
 const { pg } = world.pool
-await pg.query(`INSERT INTO plans VALUES ('small', 1000, NULL)`)
-await pg.query(`UPDATE accounts SET plan = 'small' WHERE id = $1`, [account.id])
+await givePlan(world, account, { emails_per_day: 1000 })
 
 type Sent = { name: string; sent: { index: number; id: string }[]; sent_count: number }
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { closeBatch } from '#sql/sending/batches.ts'
 import { startProxiedApi } from '#test/support/api.ts'
+import { givePlan } from '#test/support/database/account_states.ts'
 import { untilBlocked } from '#test/support/database/locks.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
@@ -9,8 +10,7 @@ import { startWorker } from '#workers/worker.ts'
 const world = await openWorld(t, { BATCH_DEADLINE_MS: '500' })
 const account = await newAccount(world)
 const { pg } = world.pool
-await pg.query(`INSERT INTO plans VALUES ('small', 1000, NULL)`)
-await pg.query(`UPDATE accounts SET plan = 'small' WHERE id = $1`, [account.id])
+await givePlan(world, account, { emails_per_day: 1000 })
 const worker = await startWorker(world)
 t.teardown(() => worker.stop())
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
+import { choosePlan, suppress } from '#test/support/database/account_states.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
@@ -151,11 +152,7 @@ t.test('the same key replays the batch response; another payload or validation i
 t.test('a refused batch leaves its key free', async t => {
   const headers = { 'idempotency-key': 'refused first' }
   const to = ['late@b.com']
-  await pg.query(
-    `INSERT INTO suppressions (account_id, id, address, reason)
-    VALUES ($1, gen_random_uuid(), 'late@b.com', 'manual')`,
-    [account.id],
-  )
+  await suppress(world, account.id, 'late@b.com')
   t.match(await send([email({ to })], headers), { status: 422 })
   await pg.query(`DELETE FROM suppressions WHERE address = 'late@b.com'`)
   t.match(await send([email({ to })], headers), { status: 200 })
@@ -172,7 +169,7 @@ t.test('batches of two accounts may use the same key', async t => {
 
 t.test('a batch that exceeds the quota by one is refused as a whole', async t => {
   const poor = await newAccount(world)
-  await pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [poor.id])
+  await choosePlan(world, poor, 'free')
   const items = (count: number) =>
     Array.from({ length: count }, () => email({ from: `ann@${poor.domain}`, to: ['a@b.com', 'b@b.com'] }))
   t.match(await send(items(51), {}, poor.key), {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
+import { suppress } from '#test/support/database/account_states.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -27,13 +28,6 @@ async function counts() {
   )
   return rows[0]
 }
-
-const suppress = (address: string, expires_at: string | null = null) =>
-  world.pool.pg.query(
-    `INSERT INTO suppressions (account_id, id, address, reason, expires_at)
-     VALUES ($1, gen_random_uuid(), $2, 'manual', $3)`,
-    [account.id, address, expires_at],
-  )
 
 const addresses = (count: number, at: string) => Array.from({ length: count }, (_, i) => `r${i}@${at}`)
 const allSuppressed = { statusCode: 422, name: 'validation_error', message: 'All `to` recipients are suppressed.' }
@@ -71,7 +65,7 @@ t.test('an address repeated in any field or spelling gets one delivery', async t
 })
 
 t.test('an email whose `to` recipients are all suppressed is refused and not stored', async t => {
-  await suppress('gone@b.com')
+  await suppress(world, account.id, 'gone@b.com')
   const before = await counts()
   for (const to of [
     ...[
@@ -97,7 +91,7 @@ t.test('domains that only look reserved are accepted', async t => {
 })
 
 t.test('suppressed recipients stay in the headers, and the others get the email', async t => {
-  await suppress('left@b.com')
+  await suppress(world, account.id, 'left@b.com')
   const { body } = await send({
     to: ['fine@b.com', 'left@b.com'],
     cc: ['x@example.com'],
@@ -126,15 +120,15 @@ t.test('suppressed recipients stay in the headers, and the others get the email'
 })
 
 t.test('a suppression applies until it expires', async t => {
-  await suppress('past@b.com', '2020-01-01')
-  await suppress('future@b.com', '2099-01-01')
+  await suppress(world, account.id, 'past@b.com', '2020-01-01')
+  await suppress(world, account.id, 'future@b.com', '2099-01-01')
   t.match(await send({ to: 'past@b.com' }), { status: 200 })
   t.match((await send({ to: 'future@b.com' })).body, allSuppressed)
 })
 
 t.test('simulator addresses are never suppressed or reserved', async t => {
   const { SIMULATOR_DOMAIN } = world.config
-  await suppress(`bounced@${SIMULATOR_DOMAIN}`)
+  await suppress(world, account.id, `bounced@${SIMULATOR_DOMAIN}`)
   t.match(await send({ to: `bounced@${SIMULATOR_DOMAIN}` }), { status: 200 })
 
   const config = { ...world.config, SIMULATOR_DOMAIN: 'simulator.test' }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { startApi } from '#test/support/api.ts'
+import { choosePlan } from '#test/support/database/account_states.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
@@ -206,7 +207,7 @@ t.test('a retry replays after its template is deleted; a failed key is free', as
 
 t.test('a send with an unknown template is not debited', async t => {
   const free = await newAccount(world)
-  await world.pool.pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [free.id])
+  await choosePlan(world, free, 'free')
   const body = { to, template_id: 'unknown' }
   for (let n = 0; n < 3; n++) await api.request('POST', '/api/emails', { key: free.key, body })
   const { rows } = await world.pool.pg.query('SELECT FROM usage_minutes WHERE account_id = $1', [free.id])

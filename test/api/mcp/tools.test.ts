@@ -5,6 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { startApi } from '#test/support/api.ts'
+import { choosePlan } from '#test/support/database/account_states.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { ROOT } from '#test/support/root.ts'
 import { openWork } from '#test/support/sending.ts'
@@ -137,11 +138,11 @@ t.test('preview_email fails like send_email, and names dropped recipients', asyn
     shows(t, previewed.json, error)
     t.strictSame(previewed.json, sent.json)
   }
-  await pg.query("UPDATE accounts SET plan = 'free' WHERE id = $1", [account.id])
+  await choosePlan(world, account, 'free')
   const many = Array.from({ length: 50 }, (_, n) => `m${n}@b.com`)
   const large = emailOf(account, { to: many, cc: many.map(to => `c${to}`), bcc: ['x@b.com'] })
   shows(t, (await call(client, 'preview_email', large)).json, { statusCode: 429, name: 'daily_quota_exceeded' })
-  await pg.query("UPDATE accounts SET plan = 'unlimited' WHERE id = $1", [account.id])
+  await choosePlan(world, account, 'unlimited')
 })
 
 t.test('create_campaign and save_template make drafts, even with `send`', async t => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { AnswerBody } from '#test/support/api.ts'
 import { startApi } from '#test/support/api.ts'
+import { choosePlan, givePlan } from '#test/support/database/account_states.ts'
 import { asStored, compose, receive } from '#test/support/receiving.ts'
 import { openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -138,15 +139,14 @@ t.test('a reply can be scheduled, and counts toward the quota', async t => {
     tags: [{ name: 'a', value: 'b' }],
   })
   shows(t, await emailOf(body), { status: 'scheduled', attachments: [{ filename: 'a.txt' }] })
-  await world.pool.pg.query(`INSERT INTO plans VALUES ('none', 0)`)
-  await world.pool.pg.query(`UPDATE accounts SET plan = 'none' WHERE id = $1`, [account.id])
+  await givePlan(world, account, { emails_per_day: 0 })
   for (const [verb, fields] of [
     ['reply', REPLY],
     ['forward', { to: 'a@b.com' }],
   ] as const) {
     t.match(await ask(id, verb, fields), { status: 429, body: { name: 'daily_quota_exceeded' } })
   }
-  await world.pool.pg.query(`UPDATE accounts SET plan = 'unlimited' WHERE id = $1`, [account.id])
+  await choosePlan(world, account, 'unlimited')
 })
 
 t.test('a forward has the content and files of the original', async t => {

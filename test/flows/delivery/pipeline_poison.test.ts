@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
+import { makeDue } from '#test/support/database/account_states.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -48,7 +49,7 @@ for (const [name, [statement, reason, attempts]] of Object.entries(poisons)) {
       t.equal(sink.messages, 29)
       if (attempt === attempts) break
       shows(t, await find(poisoned), { state: 'queued', attempt, reason, status: 'delivery_delayed' })
-      await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [poisoned])
+      await makeDue(world, poisoned)
     }
     shows(t, await find(poisoned), {
       state: 'failed',

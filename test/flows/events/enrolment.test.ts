@@ -2,12 +2,12 @@ import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { emitContactEvents } from '#sql/events/emit_contact_events.ts'
 import { startRunByHand } from '#sql/events/enter_by_hand.ts'
-import { sql } from '#sql/pool.ts'
 import { report_limited_runs } from '#tasks/report_limited_runs.ts'
 import { startApi } from '#test/support/api.ts'
 import { storeAutomation } from '#test/support/automation_runs.ts'
 import { limitedOf, runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
+import { givePlan } from '#test/support/database/account_states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -26,9 +26,7 @@ async function send(account: TestAccount, event: string, email: string): Promise
 /** Creates an account with contacts and a plan of `runs` automation runs. */
 async function openAccount(contacts: string[], runs: number | null = null): Promise<TestAccount & { ids: string[] }> {
   const account = await newAccount(world)
-  const plan = `plan of ${account.id}`
-  await pg.query('INSERT INTO plans (name, automation_runs) VALUES ($1, $2)', [plan, runs])
-  await pg.query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, account.id])
+  await givePlan(world, account, { automation_runs: runs })
   return { ...account, ids: await addContacts(world, account, contacts) }
 }
 
@@ -202,7 +200,7 @@ t.test('a run by hand has the same limits', async t => {
   t.strictSame(await enter(automation, newId()), { outcome: 'no_contact', run_id: null })
   const together = await Promise.all([enter(automation, bob), enter(automation, cid)])
   t.strictSame(together.map(each => each.outcome).sort(), ['quota', 'started'])
-  await world.pool.run(sql.unsafe`UPDATE plans SET automation_runs = NULL WHERE name = ${`plan of ${account.id}`}`)
+  await givePlan(world, account, { automation_runs: null })
   const always = await storeAutomation(world, account)
   for (let n = 0; n < 10; n++) await enter(always, ann)
   t.strictSame(await enter(always, ann), { outcome: 'limit', run_id: null })

@@ -6,6 +6,7 @@ import { createBlobs } from '#flows/files/blobs.ts'
 import type { JudgeTimes } from '#flows/receiving/judge_message.ts'
 import { parseEmails } from '#flows/receiving/parse_email.ts'
 import type { Config } from '#lib/config.ts'
+import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { storeContent } from '#test/support/receiving.ts'
 import { shows } from '#test/support/shows.ts'
@@ -115,7 +116,7 @@ t.test('an unreachable service does not delay mail', async t => {
 t.test('messages whose DNS does not respond wait at the same time', async t => {
   const silent = Array.from({ length: 20 }, (_, n) => `silent${n}.com`)
   for (const name of silent) zone[name] = 'silent'
-  const ids = []
+  const ids: ReceivedEmailId[] = []
   for (const name of silent) {
     const envelope = {
       mail_from: `a@${name}`,

@@ -8,6 +8,7 @@ import { notFound } from '#lib/errors.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { createPool, sql, type Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
+import { givePlan, suppress } from '#test/support/database/account_states.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -28,9 +29,7 @@ function draft({ sender = account, to = 'bob@b.com', subject = 'Hi', key = null 
 /** Creates an account that may send `emails_per_day`. */
 async function newLimitedAccount(emails_per_day: number): Promise<TestAccount> {
   const limited = await newAccount(world)
-  const plan = `plan ${uuid()}`
-  await pg.query('INSERT INTO plans VALUES ($1, $2, NULL)', [plan, emails_per_day])
-  await pg.query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, limited.id])
+  await givePlan(world, limited, { emails_per_day })
   return limited
 }
 
@@ -65,10 +64,7 @@ function counting(tx: Tx) {
 
 t.test('acceptEmails accepts 1,000 drafts in one statement, with a fault per refused one', async t => {
   const limited = await newLimitedAccount(998)
-  await pg.query(
-    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'gone@b.com', 'manual')`,
-    [limited.id],
-  )
+  await suppress(world, limited.id, 'gone@b.com')
   const drafts = Array.from({ length: 1_000 }, (_, n) =>
     draft({ sender: limited, to: n === 500 ? 'gone@b.com' : `to-${n}@b.com`, key: n === 1 ? 'of a campaign' : null }),
   )

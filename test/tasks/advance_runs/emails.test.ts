@@ -5,6 +5,7 @@ import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
 import { passTime, readRun, startRuns, storeAutomation, type TestStep } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
+import { choosePlan } from '#test/support/database/account_states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
@@ -227,7 +228,7 @@ t.test('emails of a stopped or deleted automation are canceled', async t => {
   const canceled = { state: 'canceled', reason: 'The automation was stopped.' }
   for (const stop of ['UPDATE automations SET stopped_version = 1', 'DELETE FROM automations']) {
     const account = await newAccount(world)
-    await pool.pg.query("UPDATE accounts SET plan = 'free' WHERE id = $1", [account.id])
+    await choosePlan(world, account, 'free')
     const sent = await run(t, domain => [send(domain)], { account })
     t.equal(await readUsed(sent.account), 1)
     await pool.pg.query(`${stop} WHERE id = $1`, [sent.automation_id])

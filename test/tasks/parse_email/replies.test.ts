@@ -7,6 +7,7 @@ import { createLog } from '#lib/log.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { givePlan, startReceiving } from '#test/support/database/account_states.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 import { openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -27,7 +28,7 @@ const api = await startApi(t, world, account.key)
 
 async function receivingAccount(): Promise<TestAccount> {
   const account = await newAccount(world)
-  await query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+  await startReceiving(world, account.domain_id)
   return account
 }
 
@@ -195,8 +196,7 @@ t.test('AI credits of 30 days are exact under concurrency, and failures cost non
     response.writeHead(fails ? 500 : 200).end(completion('interested'))
   })
   const limited = await newAccount(world)
-  await query(`INSERT INTO plans (name, ai_credits) VALUES ('few', 10)`)
-  await query(`UPDATE accounts SET plan = 'few' WHERE id = $1`, [limited.id])
+  await givePlan(world, limited, { ai_credits: 10 })
   const ask = (count: number) =>
     Promise.all(Array.from({ length: count }, () => classifyReply(ai, limited.id, 'No thanks.')))
   await ask(5)

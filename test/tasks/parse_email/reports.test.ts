@@ -10,6 +10,7 @@ import { parse_email } from '#tasks/parse_email.ts'
 import { purge } from '#tasks/purge.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { startReceiving } from '#test/support/database/account_states.ts'
 import { appleUnsubscribe, complaints } from '#test/support/mail/bounces/complaints.ts'
 import { receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
@@ -259,7 +260,7 @@ t.test('unreadable mail to a return path stays hidden, and reports are deleted w
   const account = await newAccount(world)
   const { path } = await send(account)
   const mine = `me@${account.domain}`
-  await query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+  await startReceiving(world, account.domain_id)
   const bomb = `From: a@y.com\r\n${'X: y\r\n'.repeat(250_000)}`
   await receive(captured, account, bomb, { received_for: [path] })
   await receive(captured, account, bomb, { received_for: [path, mine] })

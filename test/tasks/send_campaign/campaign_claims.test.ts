@@ -5,6 +5,7 @@ import { send_campaign } from '#tasks/send_campaign.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { suppress } from '#test/support/database/account_states.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
@@ -34,10 +35,7 @@ t.test('a contact who unsubscribes before the claim gets no email', async t => {
   await pool.pg.query('UPDATE contacts SET unsubscribed = true WHERE id = $1', [left])
   await pool.pg.query(`INSERT INTO contact_topics VALUES ($1, $2, $3, 'opt_out')`, [account.id, out, topic_id])
   await pool.pg.query('DELETE FROM contacts WHERE id = $1', [deleted])
-  await pool.pg.query(
-    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'p4@b.com', 'manual')`,
-    [account.id],
-  )
+  await suppress(world, account.id, 'p4@b.com')
   await sendUntil(work, campaign)
 
   const has_left = { state: 'suppressed', reason: 'The recipient has unsubscribed.' }

@@ -12,6 +12,7 @@ import {
   recipientsOf,
   sendUntil,
 } from '#test/support/campaigns.ts'
+import { suppress } from '#test/support/database/account_states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
@@ -30,10 +31,7 @@ t.test('each outcome updates its figure, and the figures add up to the recipient
     { email: 'gone@b.com' },
     { email: 'out@b.com', unsubscribed: true },
   ])
-  await pool.pg.query(
-    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), 'gone@b.com', 'manual')`,
-    [account.id],
-  )
+  await suppress(world, account.id, 'gone@b.com')
   const campaign = await queueCampaign(world, account)
   await sendUntil(openWork(t, world, 'capture'), campaign)
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { continueCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { givePlan } from '#test/support/database/account_states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -67,8 +68,7 @@ t.test('attempts that reach no mail server pause a campaign, unless others succe
 
 t.test('a campaign sends what the quota allows and continues later by itself', async t => {
   const account = await newAccount(world)
-  await pool.pg.query(`INSERT INTO plans (name, emails_per_day) VALUES ('few', 3) ON CONFLICT DO NOTHING`)
-  await pool.pg.query(`UPDATE accounts SET plan = 'few' WHERE id = $1`, [account.id])
+  await givePlan(world, account, { emails_per_day: 3 })
   await addMany(account, { delivered: 5 })
   const campaign = await queueCampaign(world, account)
   const work = openWork(t, world, 'capture')
@@ -82,7 +82,7 @@ t.test('a campaign sends what the quota allows and continues later by itself', a
   const job = `SELECT run_at > now() AS waits FROM graphile_worker.jobs WHERE key = 'send_campaign ' || $1`
   t.strictSame((await pool.pg.query(job, [campaign.campaign_id])).rows, [{ waits: true }])
 
-  await pool.pg.query(`UPDATE plans SET emails_per_day = 10 WHERE name = 'few'`)
+  await givePlan(world, account, { emails_per_day: 10 })
   await sendUntil(work, campaign)
   shows(t, await readCampaign(world, campaign), { status: 'sent', pause_reason: null })
   t.strictSame(await figuresOf(world, campaign), { recipients: 5, sent: 5, delivered: 5 })

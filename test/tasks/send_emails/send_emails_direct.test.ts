@@ -3,6 +3,7 @@ import { findMtaStsPolicy, upsertMtaStsPolicy } from '#sql/delivery/mta_sts_poli
 import { setDomainTransport } from '#sql/domains/domains.ts'
 import { purge } from '#tasks/purge.ts'
 import { send_emails } from '#tasks/send_emails.ts'
+import { makeDue } from '#test/support/database/account_states.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hosts.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
@@ -43,7 +44,7 @@ t.test('each of three recipients has its own outcome', async t => {
     { recipient: 'perm-550@one.com', state: 'bounced', attempt: 1 },
     { recipient: 'tmp-450@one.com', state: 'queued', attempt: 1 },
   ])
-  await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await makeDue(world, id)
   const before = sink.messages
   await deliver(work, [id])
   shows(t, await queueOf(id), [{ attempt: 1 }, { attempt: 1 }, { recipient: 'tmp-450@one.com', attempt: 2 }])
@@ -79,7 +80,7 @@ t.test('each SMTP reply gives its state, and only a rejected recipient is suppre
   t.equal(paused.reason, 'answers.com asked us to slow down.')
 
   await pg.query("UPDATE emails SET created_at = now() - interval '73 hours' WHERE id = $1", [id])
-  await pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await makeDue(world, id)
   await deliver(work, [id])
   const reason = 'Given up after 72 hours. answers.com asked us to slow down.'
   shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')

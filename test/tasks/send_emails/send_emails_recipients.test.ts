@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
+import { makeDue } from '#test/support/database/account_states.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -21,7 +22,7 @@ t.test('each recipient has its own state, and only deferred ones are retried', a
   shows(t, email.queue, [{ recipient: deferred, last_reply: '451 4.7.1 Greylisted, try again' }])
   t.equal(email.queue?.length, 1)
 
-  await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await makeDue(world, id)
   await deliver(work, id)
   t.strictSame(await listStates(id), { [ok]: 'delivered 1', [deferred]: 'delivered 2', [bounced]: 'bounced 1' })
   shows(t, await readEmail(world, account, id), { status: 'bounced', queue: undefined })
@@ -112,7 +113,7 @@ t.test('`queue` of an email explains why it is not sent yet', async t => {
   await world.pool.pg.query(`UPDATE deliveries SET next_at = now() + interval '1 hour' WHERE email_id = $1`, [id])
   shows(t, (await readEmail(world, account, id)).queue, [{ ...waiting, state: 'queued', reason: 'It is not due yet.' }])
 
-  await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  await makeDue(world, id)
   await send_emails({ email_ids: [id] }, work)
   const sending = { ...waiting, state: 'sending', attempts: 1, reason: 'A worker has it.', next_attempt_at: null }
   shows(t, await readEmail(world, account, id), { status: 'queued', queue: [sending] })

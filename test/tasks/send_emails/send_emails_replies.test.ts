@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
+import { makeDue } from '#test/support/database/account_states.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -146,7 +147,7 @@ t.test('retry delays grow and end after 72 hours', async t => {
   t.teardown(() => sink.close())
   const work = openWork(t, world, sink.url)
   const id = await acceptEmail(world, account, { to: 'tmp-451@y.com' })
-  const due = () => world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+  const due = () => makeDue(world, id)
 
   for (const [i, minutes] of [1, 5, 10, 30, 60, 120, 240, 240].entries()) {
     await deliver(work, [id])

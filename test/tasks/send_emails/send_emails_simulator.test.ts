@@ -1,5 +1,6 @@
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
+import { suppress } from '#test/support/database/account_states.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -70,10 +71,7 @@ t.test('the simulator opens and clicks tracked emails', async t => {
 t.test('the suppression list does not apply to the simulator', async t => {
   const account = await newAccount(world)
   const work = openWork(t, world, 'capture')
-  await world.pool.pg.query(
-    `INSERT INTO suppressions (account_id, id, address, reason) VALUES ($1, gen_random_uuid(), $2, 'manual')`,
-    [account.id, at('delivered')],
-  )
+  await suppress(world, account.id, at('delivered'))
   const id = await acceptEmail(world, account, { to: at('delivered') })
   await deliver(work, id)
   t.equal((await readEmail(world, account, id)).status, 'delivered')

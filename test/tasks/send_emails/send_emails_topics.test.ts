@@ -2,6 +2,7 @@ import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { suppress } from '#test/support/database/account_states.ts'
 import { processBatch } from '#test/support/delivering.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -65,7 +66,7 @@ t.test('only contacts subscribed to the topic get its emails', async t => {
     await addContact(at('in'), choose('opt_in'))
     await addContact(at('out'), choose('opt_out'))
     await addContact(at('gone'), { ...choose('opt_in'), unsubscribed: true })
-    await pg.query(`INSERT INTO suppressions VALUES ($1, $2, $3, 'manual')`, [account_id, newId(), at('suppressed')])
+    await suppress(world, account_id, at('suppressed'))
     // Opt-outs stay when a contact is deleted.
     for (const [name, given] of [
       ['left', choose('opt_out')],

@@ -6,6 +6,7 @@ import t from 'tap'
 import { dkimRecordValue } from '#lib/mail/dkim.ts'
 import { parseReturnPathLocal } from '#lib/mail/return_path.ts'
 import { send_emails } from '#tasks/send_emails.ts'
+import { makeDue } from '#test/support/database/account_states.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -150,7 +151,7 @@ t.test('a retry sends the same bytes, from another process and for large message
     await deliver(openWork(t, world, inbox.url), id)
     shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued', last_reply: '451 4.3.0 Try again' }] })
 
-    await world.pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [id])
+    await makeDue(world, id)
     await deliver(openWork(t, world, inbox.url), id)
     const { status, message_id } = await readEmail(world, account, id)
     t.equal(status, 'delivered')

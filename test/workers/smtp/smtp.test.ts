@@ -2,6 +2,7 @@ import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { parse_email } from '#tasks/parse_email.ts'
 import { startApi } from '#test/support/api.ts'
+import { startReceiving } from '#test/support/database/account_states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -9,7 +10,7 @@ import { startSmtp } from '#workers/smtp.ts'
 
 const world = await openWorld(t, { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0' })
 const account = await newAccount(world)
-await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+await startReceiving(world, account.domain_id)
 const api = await startApi(t, world, account.key)
 const smtp = await startSmtp(world)
 t.teardown(() => smtp.stop())

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { v7 as uuid } from 'uuid'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
+import { startReceiving } from '#test/support/database/account_states.ts'
 import { connectClient, openClient } from '#test/support/smtp/smtp_client.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
@@ -9,7 +10,7 @@ import { startSmtp } from '#workers/smtp.ts'
 
 const world = await openWorld(t, { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0', SERVER_DOMAIN: 'mx.mailbrook.test' })
 const account = await newAccount(world)
-await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+await startReceiving(world, account.domain_id)
 const ours = account.domain
 const { port } = await start(t)
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { parse_email } from '#tasks/parse_email.ts'
 import { startApi } from '#test/support/api.ts'
+import { startReceiving } from '#test/support/database/account_states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { openClient } from '#test/support/smtp/smtp_client.ts'
 import { query as queryString } from '#test/support/varied_emails.ts'
@@ -20,7 +21,7 @@ const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text
 
 async function receiver(): Promise<TestAccount> {
   const account = await newAccount(world)
-  await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+  await startReceiving(world, account.domain_id)
   return account
 }
 
@@ -131,7 +132,7 @@ t.test('postmaster without a domain is the operator’s, with a domain its owner
 
   const server = { account_id: account.id, id: uuid(), name: 'mx.mailbrook.test', status: 'verified' as const }
   await addDomain(world.pool, world.secrets, server)
-  await query('UPDATE domains SET receiving = true WHERE id = $1', [server.id])
+  await startReceiving(world, server.id)
   t.equal((await receivedBy('postmaster')).account_id, operator.id)
   t.same(await receivedBy(bare), { account_id: account.id, domain_id: server.id, received_for: [bare] })
 

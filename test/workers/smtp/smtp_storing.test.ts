@@ -6,6 +6,7 @@ import { createBlobs } from '#flows/files/blobs.ts'
 import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { givePlan, startReceiving } from '#test/support/database/account_states.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
 import { shows } from '#test/support/shows.ts'
 import { openClient, type SmtpClient } from '#test/support/smtp/smtp_client.ts'
@@ -113,9 +114,7 @@ t.test('a message for several accounts is stored for all or none', async t => {
 
 t.test('received messages count toward the quota, and are refused beyond it', async t => {
   const account = await receiver()
-  const plan = `plan ${uuid()}`
-  await query('INSERT INTO plans VALUES ($1, 3, 10)', [plan])
-  await query('UPDATE accounts SET plan = $1 WHERE id = $2', [plan, account.id])
+  await givePlan(world, account, { emails_per_day: 3, emails_per_month: 10 })
   const client = await openClient(t, port)
   t.match(await client.send([`a@${account.domain}`, `b@${account.domain}`], 'x: y\r\n\r\n'), /^250 /)
   t.strictSame(await query('SELECT emails FROM usage_minutes WHERE account_id = $1', [account.id]), [{ emails: 2 }])
@@ -303,7 +302,7 @@ t.test('a message not stored in time gets 451 and is stored only once', async t 
 
 async function receiver(): Promise<TestAccount> {
   const account = await newAccount(world)
-  await query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+  await startReceiving(world, account.domain_id)
   return account
 }
 

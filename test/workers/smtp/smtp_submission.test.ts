@@ -6,6 +6,7 @@ import { generateApiKey } from '#lib/api_key.ts'
 import { createLog } from '#lib/log.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { givePlan } from '#test/support/database/account_states.ts'
 import { formsOf } from '#test/support/database/dump.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -194,8 +195,7 @@ t.test('errors of the API are returned in the SMTP reply', async t => {
   )
   await query('UPDATE accounts SET paused_at = NULL WHERE id = $1', [account.id])
 
-  await query("INSERT INTO plans VALUES ('none', 0, 0) ON CONFLICT DO NOTHING")
-  await query("UPDATE accounts SET plan = 'none' WHERE id = $1", [other.id])
+  await givePlan(world, other, { emails_per_day: 0, emails_per_month: 0 })
   const quota = await logIn(t, other.key, port)
   t.match(await quota.send('b@y.com', from(`a@${other.domain}`)), /^452 4\.7\.1 daily_quota_exceeded: /)
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { watchCertificate } from '#lib/receiving/smtp/certificate.ts'
+import { startReceiving } from '#test/support/database/account_states.ts'
 import { shows } from '#test/support/shows.ts'
 import { openClient } from '#test/support/smtp/smtp_client.ts'
 import { certificates } from '#test/support/tls/certificates.ts'
@@ -30,7 +31,7 @@ const world = await openWorld(t, {
   SMTP_TLS_KEY: files.key,
 })
 const account = await newAccount(world)
-await world.pool.pg.query('UPDATE domains SET receiving = true WHERE id = $1', [account.domain_id])
+await startReceiving(world, account.domain_id)
 const { port, stop } = await startSmtp(world)
 t.teardown(stop)
 
