@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Api, startApi } from '#test/support/api.ts'
-import { givePlan } from '#test/support/database/account_states.ts'
+import { givePlan } from '#test/support/database/states.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
-import { suppress } from '#test/support/database/account_states.ts'
+import { suppress } from '#test/support/database/states.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { startApi } from '#test/support/api.ts'
-import { choosePlan } from '#test/support/database/account_states.ts'
+import { choosePlan } from '#test/support/database/states.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'

@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { startApi } from '#test/support/api.ts'
-import { choosePlan } from '#test/support/database/account_states.ts'
+import { choosePlan } from '#test/support/database/states.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { ROOT } from '#test/support/root.ts'
 import { openWork } from '#test/support/sending.ts'

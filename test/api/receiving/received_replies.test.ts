@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { AnswerBody } from '#test/support/api.ts'
 import { startApi } from '#test/support/api.ts'
-import { choosePlan, givePlan } from '#test/support/database/account_states.ts'
+import { choosePlan, givePlan } from '#test/support/database/states.ts'
 import { asStored, compose, receive } from '#test/support/receiving.ts'
 import { openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'

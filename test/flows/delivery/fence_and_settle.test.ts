@@ -9,6 +9,7 @@ import { createPool } from '#sql/pool.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startSink } from '#test/faults/support/sink.ts'
+import { endLeases } from '#test/support/database/states.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -72,7 +73,7 @@ t.test('deliveries of a claim whose reply was lost are released by the sweep', a
   await t.rejects(send_emails({ email_ids: [id] }, work), 'the job is tried again')
   await cut
   t.strictSame(await countStates([id]), { 'sending pre': 1 })
-  await world.pool.pg.query('UPDATE deliveries SET lease_until = now() WHERE email_id = $1', [id])
+  await endLeases(world, [id])
   await sweepDeliveries(world.pool, world.log, world.config)
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
@@ -90,7 +91,7 @@ t.test('a stop ends without the database; the sweep marks deliveries in doubt', 
   await work.sender.stop()
   t.strictSame(await countStates(ids), { 'sending dot': 2 })
 
-  await world.pool.pg.query('UPDATE deliveries SET lease_until = now() WHERE email_id = ANY($1)', [ids])
+  await endLeases(world, ids)
   await sweepDeliveries(world.pool, world.log, world.config)
   t.strictSame(await countStates(ids), { in_doubt: 2 })
 })

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
+import { endLeases } from '#test/support/database/states.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -137,7 +138,7 @@ async function openLosing(t: Test, lose: (id: string) => Promise<void>) {
 }
 
 async function expire(id: string): Promise<void> {
-  await world.pool.pg.query(`UPDATE deliveries SET lease_until = now() - interval '1 ms' WHERE email_id = $1`, [id])
+  await endLeases(world, [id])
 }
 
 async function findDelivery(id: string): Promise<Record<string, unknown>> {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { claimDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { fenceDeliveries } from '#sql/delivery/leases.ts'
+import { ageEmail } from '#test/support/database/states.ts'
 import { acceptEmail, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -47,7 +48,7 @@ t.test('a repeated release does not release a later claim', async t => {
 
 t.test('a delayed release gives an email up after 72 hours', async t => {
   const id = await acceptEmail(world, account)
-  await pool.pg.query(`UPDATE emails SET created_at = now() - interval '72 hours' WHERE id = $1`, [id])
+  await ageEmail(world, id, 72)
   const [stopped] = await claim(id)
   await settle({ ...stopped, outcome: 'released', reason: 'The worker stopped.' })
   shows(t, await readEmail(world, account, id), { status: 'queued', queue: [{ reason: 'The worker stopped.' }] })

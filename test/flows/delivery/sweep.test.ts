@@ -4,6 +4,7 @@ import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { extendLeases, fenceDeliveries } from '#sql/delivery/leases.ts'
 import { listLostDeliveries } from '#sql/delivery/stray_deliveries.ts'
+import { endLeases } from '#test/support/database/states.ts'
 import { acceptEmail, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -95,7 +96,7 @@ t.test('concurrent sweeps take over each delivery once', async t => {
   const ids = await Promise.all(Array.from({ length: 24 }, () => acceptEmail(world, account, { to })))
   const claimed = await claimDeliveries(pool, { lease_owner: uuid(), lease_seconds: 40, limit: 5_000, email_ids: ids })
   t.equal(claimed.length, 1_200)
-  await pool.pg.query('UPDATE deliveries SET lease_until = now() WHERE email_id = ANY($1)', [ids])
+  await endLeases(world, ids)
   await Promise.all([sweep(), sweep(), sweep()])
   const { rows } = await pool.pg.query(
     'SELECT state, lost_count, count(*)::int FROM deliveries WHERE email_id = ANY($1) GROUP BY 1, 2',

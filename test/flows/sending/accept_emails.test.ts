@@ -8,7 +8,7 @@ import { notFound } from '#lib/errors.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { createPool, sql, type Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { givePlan, suppress } from '#test/support/database/account_states.ts'
+import { givePlan, suppress } from '#test/support/database/states.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 

@@ -14,6 +14,7 @@ import { announceEmails } from '#sql/sending/announce_emails.ts'
 import { upsertSuppressions } from '#sql/suppressions/suppression_changes.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
+import { ageEmail } from '#test/support/database/states.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newListener, told, toldTypes } from '#test/support/webhooks/webhook_events.ts'
@@ -115,7 +116,7 @@ t.test('a released or resumed delivery is not announced', async t => {
 
 t.test('email.failed of a given-up email has the reason', async t => {
   const id = await acceptEmail(world, account)
-  await pool.pg.query(`UPDATE emails SET created_at = now() - interval '73 hours' WHERE id = $1`, [id])
+  await ageEmail(world, id, 73)
   await settle(id, { 'x@y.com': { outcome: 'deferred', reason: 'Nobody answers.', delay: 60 } })
   const reason = 'Given up after 72 hours. Nobody answers.'
   shows(t, await told(world, account.id), [{ type: 'email.failed', data: { failed: { reason } } }])

@@ -12,7 +12,7 @@ import {
   recipientsOf,
   sendUntil,
 } from '#test/support/campaigns.ts'
-import { suppress } from '#test/support/database/account_states.ts'
+import { suppress } from '#test/support/database/states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'

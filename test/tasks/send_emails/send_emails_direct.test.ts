@@ -3,7 +3,7 @@ import { findMtaStsPolicy, upsertMtaStsPolicy } from '#sql/delivery/mta_sts_poli
 import { setDomainTransport } from '#sql/domains/domains.ts'
 import { purge } from '#tasks/purge.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { makeDue } from '#test/support/database/account_states.ts'
+import { ageEmail, makeDue } from '#test/support/database/states.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hosts.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
@@ -79,7 +79,7 @@ t.test('each SMTP reply gives its state, and only a rejected recipient is suppre
   t.ok(paused.seconds >= 25 && paused.seconds <= 38, `${paused.seconds} s`)
   t.equal(paused.reason, 'answers.com asked us to slow down.')
 
-  await pg.query("UPDATE emails SET created_at = now() - interval '73 hours' WHERE id = $1", [id])
+  await ageEmail(world, id, 73)
   await makeDue(world, id)
   await deliver(work, [id])
   const reason = 'Given up after 72 hours. answers.com asked us to slow down.'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
-import { makeDue } from '#test/support/database/account_states.ts'
+import { ageEmail, makeDue } from '#test/support/database/states.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -159,7 +159,7 @@ t.test('retry delays grow and end after 72 hours', async t => {
     await due()
   }
 
-  await world.pool.pg.query(`UPDATE emails SET created_at = now() - interval '71 hours' WHERE id = $1`, [id])
+  await ageEmail(world, id, 71)
   await deliver(work, [id])
   const last = { type: 'failed', reason: `Given up after 72 hours. ${LATER}`, reply: '451 As you asked' }
   const email = await readEmail(world, account, id)

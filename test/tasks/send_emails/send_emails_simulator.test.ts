@@ -1,6 +1,6 @@
 import t from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
-import { suppress } from '#test/support/database/account_states.ts'
+import { suppress } from '#test/support/database/states.ts'
 import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'

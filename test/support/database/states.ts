@@ -36,3 +36,16 @@ export async function startReceiving({ pool }: World, domain_id: string): Promis
 export async function makeDue({ pool }: World, email_id: string): Promise<void> {
   await pool.pg.query('UPDATE deliveries SET next_at = now() WHERE email_id = $1', [email_id])
 }
+
+/** Lets the leases of the deliveries of these emails end now, as if their worker had died. */
+export async function endLeases({ pool }: World, email_ids: string[]): Promise<void> {
+  await pool.pg.query('UPDATE deliveries SET lease_until = now() WHERE email_id = ANY ($1)', [email_ids])
+}
+
+/** Makes an email as old as this. */
+export async function ageEmail({ pool }: World, email_id: string, hours: number): Promise<void> {
+  await pool.pg.query('UPDATE emails SET created_at = now() - make_interval(hours => $2) WHERE id = $1', [
+    email_id,
+    hours,
+  ])
+}
