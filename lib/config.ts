@@ -6,8 +6,8 @@ import { limits, server, storage } from './config/server.ts'
 import { StartupError } from './errors.ts'
 
 /**
- * No time is displayed in the local zone, but phrases such as "in 1 day" are parsed in the zone of the process
- * (lib/sending/schedule.ts) and would be an hour off where clocks change.
+ * Phrases such as "in 1 day" are parsed in the time zone of the process (lib/sending/schedule.ts). In a zone with daylight saving
+ * time they would be an hour off when clocks change.
  */
 process.env.TZ = 'UTC'
 
@@ -16,8 +16,8 @@ export class ConfigError extends StartupError {}
 
 /**
  * All variables of the environment. Their descriptions are in Markdown: `npm run docs` generates docs/configuration.md and
- * .env.example from them. `unset` describes what applies without a value. `range` lists the allowed values, where the schema does
- * not tell them or they depend on the host.
+ * .env.example from them. `unset` describes what applies without a value. `range` lists the allowed values if they cannot be
+ * derived from the schema or depend on the host.
  */
 export const Environment = z.object({
   ...server,
@@ -57,7 +57,7 @@ export function readConfig(environment: Record<string, string | undefined> = pro
     throw new ConfigError('RELAY_URL: required with MAIL_TRANSPORT=relay')
   }
   if (data.MAIL_TRANSPORT.includes(':') && data.RELAY_URL) {
-    throw new ConfigError('RELAY_URL: MAIL_TRANSPORT lists the relays already; say MAIL_TRANSPORT=relay')
+    throw new ConfigError('RELAY_URL: MAIL_TRANSPORT lists the relays already; set MAIL_TRANSPORT=relay')
   }
   if (data.AI_URL && !data.AI_MODEL) {
     throw new ConfigError('AI_MODEL: required with AI_URL')

@@ -1,22 +1,24 @@
 const INTERVAL_MS = 5_000
 
 /** Garbage is collected only if the process has grown by this many bytes above its smallest size. */
-const GROWN = 64 * 1024 * 1024
+const MIN_GROWTH = 64 * 1024 * 1024
 
 /** A process is idle if its event loop is busy for at most this share of the time. */
-const IDLE = 0.1
+const MAX_IDLE_UTILIZATION = 0.1
 
-/** Idle intervals in a row before a collection. With fewer, a process that only paused would lose its compiled code. */
+/**
+ * Idle intervals in a row before a collection. A collection also discards compiled code, so it should not happen in a short pause.
+ */
 const IDLE_INTERVALS = 6
 
 /**
- * Returns memory to the machine after a load. V8 collects garbage when more is allocated, so a process that becomes idle would
- * keep what it used at its busiest. This collects once after 30 s of idleness, and again only after the process has grown. A
+ * Returns memory to the machine after a load peak. V8 collects garbage only when more is allocated, so an idle process would keep
+ * what it used at its busiest. This collects once after 30 s of idleness, and again only after the process has grown. A
  * collection takes about ten milliseconds and makes the process slower for a while. The timer runs until the process ends and
  * does not keep it alive.
  *
- * Does nothing without `node --expose-gc`. A program can get `gc` without that option, but only from a context of its own, and
- * each request then costs a third more CPU.
+ * Does nothing without `node --expose-gc`. A program can get `gc` without that option, but only from a separate context
+ * (`node:vm`), and then each request costs a third more CPU.
  */
 export function giveBackMemory(interval_ms: number = INTERVAL_MS): void {
   const collect = globalThis.gc
@@ -32,8 +34,8 @@ export function giveBackMemory(interval_ms: number = INTERVAL_MS): void {
     before = now
     const rss = process.memoryUsage.rss()
     least = Math.min(least, rss)
-    idle = utilization > IDLE ? 0 : idle + 1
-    if (isCollecting || idle < IDLE_INTERVALS || rss < least + GROWN) return
+    idle = utilization > MAX_IDLE_UTILIZATION ? 0 : idle + 1
+    if (isCollecting || idle < IDLE_INTERVALS || rss < least + MIN_GROWTH) return
     isCollecting = true
     await collect({ type: 'major', execution: 'async', flavor: 'last-resort' })
     isCollecting = false
@@ -43,17 +45,18 @@ export function giveBackMemory(interval_ms: number = INTERVAL_MS): void {
 }
 
 /** Bytes of streamed Buffers after which garbage is collected. */
-const STREAMED = 4 * 1024 * 1024
+const STREAMED_PER_COLLECTION = 4 * 1024 * 1024
 
 let streamed = 0
 
 /**
- * Frees the Buffers of an upload while it arrives. They are outside of V8's heap, so V8 notices too late that they fill memory:
- * about 100 MB of them gather. A collection of new objects takes about a millisecond. Does nothing without `node --expose-gc`.
+ * Frees the Buffers of an upload while it arrives. Call it with the size of each Buffer. They are outside of V8's heap, so V8
+ * alone frees them only when about 100 MB have accumulated. A collection of new objects takes about a millisecond. Does nothing
+ * without `node --expose-gc`.
  */
 export function collectStreamed(bytes: number): void {
   streamed += bytes
-  if (streamed < STREAMED) return
+  if (streamed < STREAMED_PER_COLLECTION) return
   streamed = 0
   globalThis.gc?.({ type: 'minor' })
 }

@@ -18,7 +18,7 @@ const ID_BEGINNING = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/
 const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Returns the first and the last id with this prefix; an empty list if the text is not a prefix of an id. */
-export function idsOf(text = ''): string[] {
+export function idRange(text = ''): string[] {
   const ids = [FIRST_ID, LAST_ID].map(id => text + id.slice(text.length))
   return ID_BEGINNING.test(text) && ids.every(id => ID.test(id)) ? ids : []
 }

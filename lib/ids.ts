@@ -2,10 +2,10 @@ import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import { now } from './clock.ts'
 
-/** If the clock is set back by less than this, ids continue from the last time, so that ids of one request stay in order. */
+/** If the clock is set back by at most this, ids continue from the last time, so that ids of one request stay in order. */
 const SMALL_STEP_MS = 1_000
 
-/** Random bytes for the next ids, fetched in bulk: fetching them per id would be most of the cost of an id. */
+/** Random bytes for the next ids, fetched in bulk: one fetch per id would be most of the cost of an id. */
 const random = Buffer.alloc(16 * 256)
 let used = random.length
 
@@ -13,8 +13,8 @@ let msecs = 0
 let seq = 0
 
 /**
- * Returns a UUIDv7 (RFC 9562 5.7) of the current time by the database's clock, greater than all that this process made before.
- * Lists are sorted by id, and searches use the time in it.
+ * Returns a UUIDv7 (RFC 9562 5.7) of the current time by the database's clock. It is greater than all earlier ids of this process,
+ * unless the clock was set back by more than SMALL_STEP_MS. Lists are sorted by id, and searches use the time in it.
  */
 export function newId(): string {
   const time = now().getTime()

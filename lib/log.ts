@@ -5,15 +5,15 @@ import { isOutage, kindOf, OUTAGE, Repeats } from './log_repeats.ts'
 
 export type Log = Logger
 
-/** Members with these names are never written: a key in a log outlives the key. */
+/** Members with these names are never written, since anybody who can read the log could use the key. */
 const secretPaths = ['authorization', 'password', 'secret', 'secret_key', 'private_key', 'api_key', 'token', 'content']
 
 /** Members in which Postgres repeats the row that it rejected. */
 const rowPaths = ['err.detail', 'err.where']
 
 /**
- * Characters that JSON allows but a terminal or an editor obeys: the other control characters, Unicode line breaks, and marks
- * that change the direction of the text that follows. All of them are in strings, where an escape means the same.
+ * Characters that JSON leaves unescaped but terminals or editors act on: control characters, Unicode line breaks, and marks that
+ * change the direction of text. All of them are inside JSON strings, where an escape means the same.
  */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 

@@ -65,7 +65,7 @@ function seal(key: KeyObject, header: Buffer, plaintext: Buffer, context: string
 }
 
 function open(key: KeyObject, header: Buffer, sealed: Buffer, context: string): Buffer {
-  if (sealed.length < TEXT_AT || sealed[0] !== VERSION) throw new Error('This is no sealed secret')
+  if (sealed.length < TEXT_AT || sealed[0] !== VERSION) throw new Error('This is not a sealed secret')
   if (!sealed.subarray(0, HEADER_LENGTH).equals(header)) {
     throw new Error('SECRET_KEY does not fit: this secret was sealed with another one')
   }

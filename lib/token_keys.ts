@@ -8,7 +8,7 @@ const IV_BYTES = 16
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 
-/** A byte of every token. It is signed too, so that a token of one purpose is not valid for another. */
+/** The byte for the purpose of a token. It is signed too, so that a token of one purpose is not valid for another. */
 export const PURPOSES = { unsubscribe: 1, unsubscribe_by_email: 2, recipient: 3, link: 4 } as const
 
 /** Signs the tokens in links with one key, and verifies those made with any of the keys. */
@@ -41,7 +41,7 @@ export class TokenKeys {
     return this.digest(kid, data).subarray(0, TAG_BYTES)
   }
 
-  /** Returns the whole HMAC-SHA-256, 32 bytes, from which three tags can be cut. */
+  /** Returns the whole HMAC-SHA-256, 32 bytes, which callers can split into three tags. */
   digest(kid: number, data: Buffer): Buffer {
     return this.#of(kid).signing.digest(data)
   }
@@ -52,7 +52,7 @@ export class TokenKeys {
   }
 
   /**
-   * Encrypts text so that readers of a link cannot see it, or decrypts it: AES-256-CTR whose counter starts from the tag of the
+   * Encrypts text so that readers of a link cannot see it, or decrypts it, with AES-256-CTR. The initial counter is the tag of the
    * whole token. The tag covers the plaintext too (as in RFC 5297), so that no two tokens share a key stream.
    */
   hide(kid: number, tag: Buffer, text: Buffer): Buffer {

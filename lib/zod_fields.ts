@@ -28,7 +28,7 @@ export function requireOne(...names: [string, string]) {
   }
 }
 
-/** A member that is set when a record is created. */
+/** A member that can be set only when the record is created. */
 export const Fixed = z
   .undefined({ error: 'cannot be changed' })
   .optional()
@@ -39,25 +39,25 @@ export function clip(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }
 
-// Characters that break lines (Unicode 5.8), and those that turn the text after them until they end (UAX 9, 2.1 to 2.4): such a name
-// would disturb what is shown around it. Marks of a direction and joiners, which names need, are none of them.
-const TURNING = '\\u202a-\\u202e\\u2066-\\u2069'
-const IN_LINE = `[^\\p{Cc}\\p{Zl}\\p{Zp}${TURNING}]*`
+// A name must not disturb the text around it: no line breaks (Unicode 5.8), and no embeddings, overrides or isolates, which set the
+// direction of the text up to their end (UAX 9, 2.1 to 2.4). Implicit directional marks and joiners are allowed, since names need them.
+const BIDI_CONTROLS = '\\u202a-\\u202e\\u2066-\\u2069'
+const IN_LINE = `[^\\p{Cc}\\p{Zl}\\p{Zp}${BIDI_CONTROLS}]*`
 const VISIBLE = '.*[^\\s\\p{Default_Ignorable_Code_Point}]'
 
 /** One line. */
 export const LINE = new RegExp(`^${IN_LINE}$`, 'u')
-/** One line with a character that can be seen. */
+/** One line with at least one visible character. */
 export const TEXT_LINE = new RegExp(`^(?=${VISIBLE})${IN_LINE}$`, 'u')
-/** One line with a character that can be seen, or nothing but spaces. */
+/** One line with at least one visible character, or nothing but white space. */
 export const NAME_LINE = new RegExp(`^(?=\\s*$|${VISIBLE})${IN_LINE}$`, 'u')
 
-/** Removes the characters that turn text. Returns an empty string if nothing is left that can be seen. */
-export function withoutTurning(name: string): string {
-  const text = name.replace(ALL_TURNING, '')
+/** Removes embeddings, overrides and isolates. Returns an empty string if nothing visible is left. */
+export function withoutBidiControls(name: string): string {
+  const text = name.replace(ALL_BIDI_CONTROLS, '')
   return HAS_VISIBLE.test(text) ? text : ''
 }
-const ALL_TURNING = new RegExp(`[${TURNING}]`, 'gu')
+const ALL_BIDI_CONTROLS = new RegExp(`[${BIDI_CONTROLS}]`, 'gu')
 const HAS_VISIBLE = new RegExp(VISIBLE, 'su')
 
 /**
@@ -74,7 +74,7 @@ export function counted<Schema extends z.ZodType>(min: number, max: number, what
   }, schema)
 }
 
-/** Returns the number of members; null for a value that has none by its type. */
+/** Returns the number of members; null if the value is neither a list nor an object. */
 function countMembers(value: unknown): number | null {
   if (Array.isArray(value)) return value.length
   return typeof value === 'object' && value !== null ? Object.keys(value).length : null

@@ -1,7 +1,7 @@
 import type { SenderDomain } from '#flows/delivery/prepare/prepare_message.ts'
 import type { Config } from '#lib/config.ts'
 import { judgeReply } from '#lib/delivery/judge_reply.ts'
-import { patientDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
+import { nextRetryDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
 import type { Outcome, Refused } from '#lib/delivery/transport.ts'
 import { newId } from '#lib/ids.ts'
 import { isReservedDomain } from '#lib/mail/reserved_domains.ts'
@@ -77,7 +77,7 @@ export function returnPath(delivery: ClaimedDelivery, sender: SenderDomain, conf
 export function judge(outcome: Outcome, delivery: ClaimedDelivery, config: Config): DeliveryResult {
   switch (outcome.outcome) {
     case 'deferred':
-      return { ...storedFields(outcome), delay: patientDelay(delivery.attempt, outcome.retry_after) }
+      return { ...storedFields(outcome), delay: nextRetryDelay(delivery.attempt, outcome.retry_after) }
     case 'bounced':
       return { ...storedFields(outcome), suppression_id: newId() }
     case 'failed':

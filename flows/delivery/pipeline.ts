@@ -56,7 +56,7 @@ export class Pipeline {
 
   /** Destinations with `count` deliveries waiting here: no mail, or no bulk mail, is claimed for them. */
   busy(count: number): { busy_destinations: string[]; bulk_busy: string[] } {
-    return { busy_destinations: this.#unsent.other.from(count), bulk_busy: this.#unsent.all.from(count) }
+    return { busy_destinations: this.#unsent.other.namesFrom(count), bulk_busy: this.#unsent.all.namesFrom(count) }
   }
 
   take(delivery: ClaimedDelivery): void {

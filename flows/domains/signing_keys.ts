@@ -1,4 +1,4 @@
-import { Memory } from '#lib/async/ttl_cache.ts'
+import { TtlCache } from '#lib/async/ttl_cache.ts'
 import type { Log } from '#lib/log.ts'
 import { type DkimKey, loadDkimKey } from '#lib/mail/dkim.ts'
 import type { Secrets } from '#lib/secrets.ts'
@@ -17,7 +17,7 @@ type Dependencies = { pool: Pool; secrets: Secrets; log: Log; keys_ms: number }
  * days.
  */
 export function createDkimKeys(deps: Dependencies): (account_id: string, domain_id: string) => Promise<DkimKey[]> {
-  const known = new Memory<Promise<DkimKey[]>>(REMEMBERED)
+  const known = new TtlCache<Promise<DkimKey[]>>(REMEMBERED)
 
   return (account_id, domain_id) => {
     const remembered = known.get(domain_id)

@@ -1,5 +1,5 @@
 import { coalesce } from '#lib/async/coalesce.ts'
-import { Memory } from '#lib/async/ttl_cache.ts'
+import { TtlCache } from '#lib/async/ttl_cache.ts'
 import { listReceivingDomains, type ReceivingDomain } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
 
@@ -15,7 +15,7 @@ export type FindReceivingDomain = (name: string) => Promise<ReceivingDomain | nu
  * with a quota, since the first recipient beyond it must be rejected.
  */
 export function createFindReceivingDomain(pool: Pool, remember_ms: number): FindReceivingDomain {
-  const known = new Memory<ReceivingDomain>(REMEMBERED)
+  const known = new TtlCache<ReceivingDomain>(REMEMBERED)
   const find = coalesce<string, ReceivingDomain | null>(
     async names => {
       const domains = await listReceivingDomains(pool, [...new Set(names)])

@@ -1,4 +1,4 @@
-import { Memory } from '#lib/async/ttl_cache.ts'
+import { TtlCache } from '#lib/async/ttl_cache.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { createSignEvent, newSigningSecret, type SignEvent } from '#lib/webhooks/signature.ts'
 import type { WebhookId } from '#sql/webhooks/due_events.ts'
@@ -22,7 +22,7 @@ const KEEP_MS = 60_000
 
 /** As `openSigner`, with a cache. */
 export function createSigners(secrets: Secrets): (webhook: SignedWebhook) => SignEvent {
-  const known = new Memory<SignEvent>(REMEMBERED)
+  const known = new TtlCache<SignEvent>(REMEMBERED)
   return webhook => {
     // Keyed by the sealed bytes, which differ per secret and webhook.
     const name = webhook.signing_secret.toString('latin1')

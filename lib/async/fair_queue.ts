@@ -83,7 +83,7 @@ export class FairQueue<T> {
     const unproven = Math.min(queue.unproven, weight)
     queue.unproven -= unproven
     this.#unproven -= unproven
-    this.#drop(key, queue)
+    this.#dropIfEmpty(key, queue)
   }
 
   /** Frees the slot of an item that `count` still counts until `unpark`. */
@@ -95,7 +95,7 @@ export class FairQueue<T> {
   unpark(key: string): void {
     const queue = this.#queueOf(key)
     queue.parked--
-    this.#drop(key, queue)
+    this.#dropIfEmpty(key, queue)
   }
 
   /** Frees the slot of an item that may take very long, and that `count` no longer counts. `endAside` ends this. */
@@ -107,7 +107,7 @@ export class FairQueue<T> {
   endAside(key: string): void {
     const queue = this.#queueOf(key)
     queue.aside--
-    this.#drop(key, queue)
+    this.#dropIfEmpty(key, queue)
   }
 
   /** Number of items of a key: waiting, active or parked. */
@@ -125,7 +125,7 @@ export class FairQueue<T> {
     const items: T[] = []
     for (const [key, queue] of this.#queues) {
       items.push(...queue.clear())
-      this.#drop(key, queue)
+      this.#dropIfEmpty(key, queue)
     }
     return items
   }
@@ -144,7 +144,7 @@ export class FairQueue<T> {
     return queue
   }
 
-  #drop(key: string, queue: FairLine<T>): void {
+  #dropIfEmpty(key: string, queue: FairLine<T>): void {
     if (queue.isEmpty) this.#queues.delete(key)
   }
 }

@@ -3,7 +3,7 @@ import { coalesce } from './coalesce.ts'
 import { waitAtMost } from './wait_at_most.ts'
 
 export type LeaseTimes = {
-  /** How often it looks for due work, which is how late work can be if its job got lost. */
+  /** How often it looks for due work. Work whose job was lost is late by at most this. */
   poll_ms: number
   /** How often leases are extended. */
   heartbeat_ms: number
@@ -11,7 +11,7 @@ export type LeaseTimes = {
   drain_ms: number
 }
 
-/** Most offers per claim. */
+/** Most calls of `offer` per claim. */
 const OFFERS = 1_000
 
 /**

@@ -1,4 +1,4 @@
-/** A timer that fires this late was delayed by this process; ordinary timers are late by less. */
+/** A timer that fires at least this late was delayed because the process was blocked; usually timers are late by less. */
 const LATE_MS = 20
 
 /**

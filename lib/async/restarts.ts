@@ -1,10 +1,10 @@
-/** `pauses_ms`: the pauses before each restart. After it has run for `well_ms`, earlier ends no longer count. */
+/** `pauses_ms`: the pause before each restart. After it has run for `well_ms`, the count of restarts begins again. */
 export type RestartLimits = { pauses_ms: number[]; well_ms: number }
 
 /** Three times, with growing pauses. */
 const RESTART_LIMITS: RestartLimits = { pauses_ms: [500, 2_000, 5_000], well_ms: 60_000 }
 
-/** Decides whether something that has ended is restarted. */
+/** Decides whether and when something that has ended is restarted. */
 export class Restarts {
   readonly #limits: RestartLimits
   #count = 0

@@ -52,7 +52,7 @@ export class TimedStep<T> {
   }
 
   #expire(ms: number): void {
-    this.fail(new DeadlineError(`no answer in ${Math.round(ms / 1000)} s`))
+    this.fail(new DeadlineError(`no reply in ${Math.round(ms / 1000)} s`))
   }
 
   #settle(): void {

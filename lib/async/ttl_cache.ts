@@ -1,7 +1,7 @@
 type Entry<Value> = { value: Value; until: number }
 
 /** A cache of at most `most` values by name, each with its own time to live. The least recently used one is evicted. */
-export class Memory<Value> {
+export class TtlCache<Value> {
   readonly #entries = new Map<string, Entry<Value>>()
   readonly #most: number
   readonly #now: () => number
@@ -40,7 +40,7 @@ export class Memory<Value> {
  * of `make`. `onSlow` is called if the value is not in the cache.
  */
 export function remember<Value>(
-  memory: Memory<Value>,
+  memory: TtlCache<Value>,
   make: (name: string) => Promise<Value>,
   keep_ms: (value: Value) => number,
 ): (name: string, onSlow?: () => void) => Promise<Value> {

@@ -10,6 +10,7 @@ const LONGEST = 365 * DAY
 /** In characters. */
 const MAX_TEXT = 100
 
+/** A count with its unit. */
 const PART = String.raw`(\d{1,9})\s{0,5}(second|minute|hour|day|week)s?`
 const WHOLE = new RegExp(String.raw`^${PART}(?:(?:\s{0,5},)?\s{1,5}(?:and\s{1,5})?${PART})*$`, 'i')
 
@@ -26,7 +27,7 @@ export function parseDuration(text: string): number | null {
   return [...parts].reduce((sum, [, count, unit]) => sum + Number(count) * (SECONDS[unit as string] as number), 0)
 }
 
-/** A duration of more than zero and at most a year. The value remains the given text. */
+/** A duration of more than zero and at most a year. The parsed value is the text as it was given. */
 export const Duration = z.string().superRefine((text, context) => {
   const message = messageOf(parseDuration(text))
   if (message) context.addIssue({ code: 'custom', message })
@@ -34,6 +35,6 @@ export const Duration = z.string().superRefine((text, context) => {
 
 function messageOf(seconds: number | null): string | null {
   if (seconds === null) return 'must be a length of time such as `30 minutes` or `1 day 12 hours`'
-  if (seconds === 0) return 'must be longer than nothing'
+  if (seconds === 0) return 'must be longer than 0 seconds'
   return seconds > LONGEST ? 'must be at most one year' : null
 }

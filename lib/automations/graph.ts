@@ -20,7 +20,7 @@ const CONNECTIONS: Partial<Record<StepType, ConnectionType[]>> = {
   contact_delete: [],
 }
 
-/** Returns the types of connections that may begin at a step of this type. */
+/** Returns the types of the connections that may begin at a step of this type. */
 export function connectionsOf(type: StepType): ConnectionType[] {
   return CONNECTIONS[type] ?? ['default']
 }
@@ -38,7 +38,7 @@ export function buildGraph(given: Step[], connections: Connection[], idOf: (key:
   const byPosition = [...given].sort((a, b) => Number(b.type === 'trigger') - Number(a.type === 'trigger'))
   const steps = byPosition.map(step => ({ ...step, id: idOf(step.key), next: {} }) as GraphStep)
   for (const connection of connections) connect(steps, positions, connection)
-  checkWays(steps)
+  checkPaths(steps)
   if (JSON.stringify(steps).length > MAX_GRAPH) {
     fail('The steps are larger than 1,000,000 characters of JSON together: keep long content in templates.')
   }
@@ -55,7 +55,7 @@ export function listConnections({ steps }: Graph): Connection[] {
   )
 }
 
-/** Connects each step to the next one, for steps that are given without connections. */
+/** Returns the connections of steps that were given without any: each step leads to the next one. */
 export function connectInTurn(steps: Step[]): Connection[] {
   return steps.slice(1).map(({ key }, n) => ({ from: (steps[n] as Step).key, to: key, type: 'default' as const }))
 }
@@ -79,8 +79,8 @@ function placeSteps(given: Step[]): Map<string, number> {
 }
 
 function connect(steps: GraphStep[], positions: Map<string, number>, { from, to, type }: Connection): void {
-  const start = steps[positions.get(from) ?? -1] ?? fail(`A connection begins at ${quote(from)}, which is no step.`)
-  const end = positions.get(to) ?? fail(`The step \`${from}\` has a connection to ${quote(to)}, which is no step.`)
+  const start = steps[positions.get(from) ?? -1] ?? fail(`A connection begins at ${quote(from)}, which is not a step.`)
+  const end = positions.get(to) ?? fail(`The step \`${from}\` has a connection to ${quote(to)}, which is not a step.`)
   if (end === 0) fail(`The step \`${from}\` has a connection to the trigger, which nothing may lead to.`)
   const types = connectionsOf(start.type)
   if (!types.includes(type)) {
@@ -92,7 +92,7 @@ function connect(steps: GraphStep[], positions: Map<string, number>, { from, to,
 }
 
 /** Follows all paths from the trigger. Rejects loops, which would never end, and steps that no path reaches. */
-function checkWays(steps: GraphStep[]): void {
+function checkPaths(steps: GraphStep[]): void {
   const states = new Map<GraphStep, 'entered' | 'left'>()
   const visit = (step: GraphStep) => {
     states.set(step, 'entered')
@@ -106,8 +106,8 @@ function checkWays(steps: GraphStep[]): void {
     states.set(step, 'left')
   }
   if (steps[0]) visit(steps[0])
-  const missed = steps.find(step => !states.has(step))
-  if (missed) fail(`The step \`${missed.key}\` cannot be reached from the trigger: connect it, or remove it.`)
+  const unreached = steps.find(step => !states.has(step))
+  if (unreached) fail(`The step \`${unreached.key}\` cannot be reached from the trigger: connect it, or remove it.`)
 }
 
 function quote(key: string): string {

@@ -15,7 +15,7 @@ const TYPES = Object.keys(CONFIGS) as [StepType, ...StepType[]]
 
 export const StepTypeName = z.enum(TYPES)
 
-/** A key in the form of an id could not be distinguished from an id. */
+/** Must not have the form of an id: paths name a step by its id or its key. */
 const Key = z
   .string()
   .regex(/^[\w.-]{1,100}$/, 'must be 1 to 100 letters, digits, `_`, `-` or `.`')

@@ -4,8 +4,8 @@ import { orList } from '#lib/json/requirements.ts'
 const CONTACT_FIELDS = ['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'timezone', 'created_at'] as const
 
 /**
- * A value of the contact or of an event's payload. `event.a.b` is the member `b` of the member `a`. Only own members count, since
- * names may be those of inherited members.
+ * The name of a value of the contact or of an event's payload. `event.a.b` is the member `b` of the member `a`. Only own members
+ * are read: `event.constructor` does not exist by itself.
  */
 export type Field = `contact.${(typeof CONTACT_FIELDS)[number]}` | `contact.properties.${string}` | `event.${string}`
 
@@ -83,6 +83,7 @@ function group(names: string[], schema: z.ZodType, message: string) {
 
 type Members = Record<string, unknown>
 type Path = PropertyKey[]
+/** The state while a rule is read. `conditions`: how many have been read. */
 type Reading = { context: z.RefinementCtx; event_only: boolean; conditions: number }
 
 const schemaOf = (event_only: boolean) =>
@@ -111,7 +112,7 @@ function readRule(reading: Reading, value: unknown, path: Path, depth: number): 
 
 function readCondition(reading: Reading, { field: given, operator, value }: Members, path: Path): Rule {
   if (++reading.conditions > MAX_CONDITIONS) {
-    return refuse(reading, path, `must not be there: a rule has at most ${MAX_CONDITIONS} conditions`)
+    return refuse(reading, path, `is one too many: a rule has at most ${MAX_CONDITIONS} conditions`)
   }
   const field = typeof given === 'string' ? readField(given) : null
   if (!field || (reading.event_only && !field.startsWith('event.'))) {

@@ -12,34 +12,34 @@ export type Choice = { winner: number; confidence: number; significant: boolean 
  */
 export function chooseWinner(variants: VariantFigures[], metric: WinnerMetric): Choice {
   const ranked = variants
-    .map((figures, place) => ({ place, events: eventsOf(figures, metric), of: figures.delivered }))
-    .sort((a, b) => rateOf(b) - rateOf(a) || a.place - b.place)
+    .map((figures, index) => ({ index, events: eventsOf(figures, metric), delivered: figures.delivered }))
+    .sort((a, b) => rateOf(b) - rateOf(a) || a.index - b.index)
   const [best, second] = ranked as [Ranked, Ranked]
   const z = zScore(best, second)
   const confidence = z === 0 ? 0 : errorFunction(z / Math.SQRT2)
-  return { winner: best.place, confidence, significant: isSignificant(confidence) }
+  return { winner: best.index, confidence, significant: isSignificant(confidence) }
 }
 
-/** Tells whether a difference is significant: chance alone would cause it in at most 5 % of all tests. */
+/** Tells whether a difference is significant: chance alone would cause it in at most 5 % of tests. */
 export function isSignificant(confidence: number): boolean {
   return confidence >= 0.95
 }
 
-type Ranked = { place: number; events: number; of: number }
+type Ranked = { index: number; events: number; delivered: number }
 
 function eventsOf({ unique_opened, unique_clicked }: VariantFigures, metric: WinnerMetric): number {
   return metric === 'open_rate' ? unique_opened : unique_clicked
 }
 
-function rateOf({ events, of }: Ranked): number {
-  return of === 0 ? 0 : events / of
+function rateOf({ events, delivered }: Ranked): number {
+  return delivered === 0 ? 0 : events / delivered
 }
 
 /** Returns the z-score; 0 if there is nothing to compare. */
 function zScore(best: Ranked, second: Ranked): number {
-  if (best.of === 0 || second.of === 0) return 0
-  const pooled = (best.events + second.events) / (best.of + second.of)
-  const error = Math.sqrt(pooled * (1 - pooled) * (1 / best.of + 1 / second.of))
+  if (best.delivered === 0 || second.delivered === 0) return 0
+  const pooled = (best.events + second.events) / (best.delivered + second.delivered)
+  const error = Math.sqrt(pooled * (1 - pooled) * (1 / best.delivered + 1 / second.delivered))
   return error > 0 ? (rateOf(best) - rateOf(second)) / error : 0
 }
 

@@ -10,8 +10,8 @@ function wallTime(at: Date, timezone: string): Temporal.PlainDateTime {
 }
 
 /**
- * Returns, by zone, when other zones reach the date and time of day that it is at a moment in one zone. A time that a clock
- * change skips is taken after the gap; one that occurs twice is taken the first time. Unknown zones are left out.
+ * Returns, by zone, when other zones reach the date and time of day that `timezone` has at `at`. A time that a clock change skips
+ * is taken after the gap; one that occurs twice is taken the first time. Unknown zones are left out.
  */
 export function localTimes(at: Date, timezone: string, zones: Iterable<string>): Map<string, Date> {
   const wall = wallTime(at, timezone)
@@ -25,8 +25,11 @@ export function firstLocalTime(at: Date, timezone: string): Date {
   return timeIn(wallTime(at, timezone), FIRST_OFFSET)
 }
 
-/** Returns when a zone reaches the date and time of day that it is at `begins_at` in the first of all time zones. */
-export function lastMoment(begins_at: Date, timezone: string): Date {
+/**
+ * Returns the inverse of `firstLocalTime`: when a zone reaches the date and time of day that the first of all time zones has at
+ * `begins_at`.
+ */
+export function localTimeFrom(begins_at: Date, timezone: string): Date {
   return timeIn(wallTime(begins_at, FIRST_OFFSET), timezone)
 }
 

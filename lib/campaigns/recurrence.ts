@@ -30,9 +30,9 @@ export type Rhythm = {
 export type PlannedRun = { number: number; at: Date; begins_at: Date }
 
 /**
- * Returns the first run after `last` that has not begun at `now`. Runs are computed from the first run: at its time of day in the
- * zone, on its day of the month or the last day of a shorter month. A time that a clock change skips is taken after the gap; one
- * that occurs twice is taken the first time.
+ * Returns the first run after `last` that has not begun at `now`. All runs are computed from the first one: at its time of day in
+ * the zone, and on its day of the month, or the last day of a shorter month. A time that a clock change skips is taken after the
+ * gap; one that occurs twice is taken the first time.
  */
 export function nextRun(rhythm: Rhythm, last: Date, now: Date): PlannedRun {
   const elapsed = Math.max(last.getTime(), now.getTime()) - rhythm.first_run_at.getTime()

@@ -3,8 +3,9 @@ import { TimeZone } from '#lib/time_zones.ts'
 import { Recurrence } from './recurrence.ts'
 
 const MAX_EVERY = 365
-/** One year and two years. */
+/** One year. */
 const MAX_HOURS = 8_760
+/** Two years. */
 const MAX_DAYS = 730
 
 const RECURRENCE =

@@ -4,9 +4,9 @@ import { placeholders } from '#lib/templates/placeholders.ts'
 const MAX_FALLBACK = 1_998
 
 /**
- * Writes fallback values of variables into their placeholders: `{{plan}}` becomes `{{plan|"free"}}`. They replace the fallback of
- * a placeholder. A placeholder without a fallback keeps the fallback of its property, if there is one (contract 8.1). Values with
- * braces cannot be written this way and are left out.
+ * Writes fallback values of variables into their placeholders: `{{plan}}` becomes `{{plan|"free"}}`. A fallback that a placeholder
+ * has is replaced. A placeholder without one is left as it is if its key is a property with a fallback (contract 8.1). Values
+ * with braces cannot be written this way and are left out.
  *
  * @param properties keys of properties with a fallback value
  */

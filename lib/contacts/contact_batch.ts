@@ -33,7 +33,7 @@ export const AudienceContactBatch = withTwins(z.object({ contacts: ofContacts(Ba
   id: 'AudienceContactBatch',
 })
 
-/** The body of POST /contacts/batch, with the domain named or implied. */
+/** The body of POST /contacts/batch. The domain is named or implied. */
 export const ContactBatch = withTwins(
   z.object({ contacts: ofContacts(BatchContact), ...members, ...placeFields }),
 ).meta({ id: 'ContactBatch' })

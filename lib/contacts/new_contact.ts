@@ -75,7 +75,7 @@ export const ContactEmail = ContactAddress.describe(
   'The address, without a name. Unique among the contacts of the domain.',
 )
 
-/** Descriptions of `domain`: for bodies, where it has a default, and for requests whose path may have an address. */
+/** Descriptions of `domain`: for bodies, where it has a default, and for requests whose path has the contact's id or address. */
 export const IMPLIED_DOMAIN = 'Name or id of the domain. Default: that of the API key, or the only one of the account.'
 export const ADDRESS_DOMAIN = 'Name or id of the domain, if the path has an address. Default: that of the API key.'
 
@@ -90,7 +90,7 @@ export const NewAudienceContact = withTwins(z.object({ email: ContactEmail, ...c
   id: 'NewAudienceContact',
 })
 
-/** The body of POST /contacts, with the domain named or implied. */
+/** The body of POST /contacts. The domain is named or implied. */
 export const NewContact = withTwins(
   z.object({
     email: ContactEmail,

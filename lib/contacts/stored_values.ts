@@ -5,7 +5,7 @@ type Values = Record<string, PropertyValue | null>
 type Property = { key: string; stored_as: string; type: PropertyType }
 
 /**
- * Returns the values of properties by their stored names. Null removes a value.
+ * Replaces the keys of properties with the names under which their values are stored. Null removes a value.
  *
  * @param place name of the values in errors
  * @throws {ApiError} `validation_error` for a key that is not a property of the account, or a value of the wrong type

@@ -4,8 +4,8 @@ import { parseSignedLocal, writeSignedLocal } from '#lib/mail/return_path.ts'
 import { PURPOSES, TAG_BYTES, type TokenKeys } from '#lib/token_keys.ts'
 
 /**
- * The content of an unsubscribe link to one recipient: everything that an opt-out needs, so that the link works after the email
- * is deleted.
+ * The content of the unsubscribe link of one recipient: everything that an opt-out needs, so that the link still works after the
+ * email is deleted.
  */
 export type UnsubscribeToken = {
   account_id: string

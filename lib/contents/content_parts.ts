@@ -16,16 +16,16 @@ export type LinkSlot = { link: number; url: Filler[]; written: Filler[] }
 /** The place of the pixel that tracks opens. */
 export type PixelSlot = { is_pixel: true }
 
-/** A source, split into pieces, so that it need not be searched for each recipient. `length` of the source in characters. */
+/** A source, split into pieces once, so that it is not searched again for each recipient. `length`: characters of the source. */
 export type CompiledPart = { pieces: (Filler | LinkSlot | FilledLink | PixelSlot)[]; length: number }
 
-/** A link of one recipient, or of all (`is_shared`). `written` is its `href` in html without tracking. */
+/** A link of one recipient, or the same link of all (`is_shared`). `written` is its `href` in the html without tracking. */
 export type FilledLink = { link: number; url: string; written: string; is_shared: boolean }
 export type FilledPiece = string | FilledLink | PixelSlot
 
 const PIECE_WEIGHT = 256
 
-/** Characters that end an attribute or its tag. With such a value the target of a link is unknown. */
+/** Characters that end an attribute or its tag. If a value has one, the target of the link is unknown. */
 const ENDS_ATTRIBUTE = /["'<>`\s]/
 
 /** Returns a part without placeholders. */

@@ -5,7 +5,7 @@ import { TextWriter } from './text_writer.ts'
 /** Links that work in an email, or begin with the token of a placeholder (text_template.ts). Others keep only their text. */
 const KEPT_LINK = /^(?:https?:|mailto:|tel:)|^[\u{F0000}-\u{FFFFD}]/iu
 
-/** Deeper quotes and lists are not indented further, since each line repeats the indents of all levels. */
+/** Levels below this one are not indented further, since each line repeats the indents of all levels. */
 const MAX_LEVELS = 20
 
 type Link = { href: string; start: number }
@@ -108,7 +108,7 @@ class HtmlReader {
     if (!this.#link) return
     const { href, start } = this.#link
     this.#link = null
-    if (!isSame(this.#writer.since(start).trim(), href)) this.#writer.putBehind(`<${href}>`)
+    if (!showsTarget(this.#writer.since(start).trim(), href)) this.#writer.putBehind(`<${href}>`)
   }
 
   #openList(name: string, start: string | undefined): void {
@@ -143,8 +143,8 @@ class HtmlReader {
   }
 }
 
-/** Tells whether the text of a link is its target. */
-function isSame(label: string, href: string): boolean {
+/** Tells whether a link shows its target as its text. */
+function showsTarget(label: string, href: string): boolean {
   const bare = (text: string) => text.replace(/^(?:mailto|tel):|\/$/gi, '').toLowerCase()
   return bare(label) === bare(href)
 }

@@ -1,10 +1,16 @@
 import { QuoteType, Tokenizer } from 'htmlparser2'
 import type { Placeholder } from '#lib/templates/placeholders.ts'
 
-/** The value of an attribute. `from` and `to` are its range in the html; `url` is its decoded text, split at placeholders. */
+/**
+ * The value of an `href`. `from` and `to` are its range in the html; `url` is its decoded text, split at placeholders; `is_off`:
+ * the element has `data-track="off"`.
+ */
 export type FoundHref = { from: number; to: number; url: (string | Placeholder)[]; is_off: boolean }
 
-/** The body begins after its start tag, or after whatever precedes it, and ends before its last end tag. */
+/**
+ * The body begins after its start tag; without one, after the last of the doctype, `<html>` and `</head>`, or at the beginning. It
+ * ends before its last end tag, or at the end.
+ */
 export type FoundPlaces = { hrefs: FoundHref[]; body_start: number; body_end: number }
 
 /** Elements whose `href` users follow. */
@@ -44,9 +50,10 @@ class PlaceFinder {
   /** Index of the first placeholder that has not been passed. */
   #next = 0
   #isLink = false
-  /** Undefined if the tag has had no href so far; null if its first one, the one that counts, has no value. */
+  /** Undefined if the tag has had no href so far; null if its first one has no value. Only the first one counts. */
   #href: FoundHref | null | undefined
-  #off: string | null = null
+  /** The value of `data-track`. */
+  #track: string | null = null
   #attribute = ''
   #nameEnd = 0
   #value: (string | Placeholder)[] = []
@@ -61,7 +68,7 @@ class PlaceFinder {
     this.#tag = this.#html.slice(start, end).toLowerCase()
     this.#isLink = LINKS.has(this.#tag)
     this.#href = undefined
-    this.#off = null
+    this.#track = null
   }
 
   onattribname = (start: number, end: number): void => {
@@ -87,7 +94,7 @@ class PlaceFinder {
 
   onattribend = (quote: QuoteType, end: number): void => {
     // The first of several attributes with the same name counts.
-    if (this.#attribute === 'data-track') this.#off ??= this.#value.join('').trim().toLowerCase()
+    if (this.#attribute === 'data-track') this.#track ??= this.#value.join('').trim().toLowerCase()
     if (this.#attribute !== 'href' || this.#href !== undefined) return
     this.#href = quote === QuoteType.NoValue ? null : this.#hrefUpTo(end, quote === QuoteType.Unquoted ? 0 : 1)
   }
@@ -95,7 +102,7 @@ class PlaceFinder {
   onopentagend = (end: number): void => {
     if (this.#tag === 'body') this.#body_start ??= end + 1
     else if (this.#tag === 'html') this.#head_end = end + 1
-    if (this.#href) this.hrefs.push({ ...this.#href, is_off: this.#off === 'off' })
+    if (this.#href) this.hrefs.push({ ...this.#href, is_off: this.#track === 'off' })
     this.#isLink = false
     this.#href = undefined
   }

@@ -11,12 +11,11 @@ import { MAX_TRACKED_LINKS } from './track_part.ts'
  */
 export type TrackedBy = { origin: string; keys: TokenKeys; source_id: string; tokens: RecipientTokens }
 
-/**
- * Characters of the shortest tracked link, `<a href=http://x>`, and of the tokens that replace its URL, which becomes a third
- * longer.
- */
+/** Characters of the shortest tracked link, `<a href=http://x>`. */
 const SHORTEST_LINK = 16
+/** Characters that tracking adds to a link besides its URL, which becomes a third longer as base64url. */
 const LINK_TOKENS = 110
+/** Characters of the pixel besides its origin. */
 const PIXEL = 200
 
 const STYLE = 'width:1px;height:1px;border:0'
@@ -36,7 +35,7 @@ export class SharedLinks {
   }
 }
 
-/** Returns approximately the most bytes that tracking adds to html of this size. */
+/** Estimates the most bytes that tracking adds to html of this size. */
 export function sizeOfTracking(html_size: number, origin: string): number {
   const links = Math.min(MAX_TRACKED_LINKS, Math.floor(html_size / SHORTEST_LINK))
   return Math.ceil(links * (origin.length + LINK_TOKENS) + html_size / 3 + origin.length + PIXEL)

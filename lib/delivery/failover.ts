@@ -8,8 +8,8 @@ export type Relay = { places: RelayPlaces; silence: Silence; deliver(outgoing: O
 
 /**
  * Tries the relays in order, starting from the first for each message. The next one is tried if the relay gave no reply and the
- * message has not passed its fence, or if the relay is stalled. So the first relay gets all mail again as soon as it works, which
- * its circuit breakers find out.
+ * message has not passed its fence, or if the relay is stalled. So the first relay gets all mail again as soon as its circuit
+ * breakers find that it works.
  */
 export async function deliverInTurn(
   queue: RelayQueue<Relay>,

@@ -1,3 +1,4 @@
+/** In seconds. */
 const SHORTEST = 30
 const LONGEST = 60 * 60
 const SECONDS = { s: 1, m: 60, h: 3600 }

@@ -1,6 +1,6 @@
 import { STALL_MS } from '#lib/delivery/smtp/server.ts'
 
-/** Factor for the time without a reply before any message has ended: connecting takes longer than a reply. */
+/** While no message has ended, a relay is stalled only after this many times `stall`: connecting takes longer than a reply. */
 const CONNECT_STALLS = 5
 
 /** The connections of one relay: how many are in use, and when anything last happened on them. */

@@ -5,7 +5,7 @@ type Settings = { MAIL_TRANSPORT: string; RELAY_URL?: string | undefined }
 
 type Kind = NonNullable<TransportOptions['transport']>
 
-/** Splits a list at its commas, except those within a password, which no URL follows. */
+/** Splits a list at each comma that a URL follows. Other commas belong to a password. */
 export function splitUrls(text: string): string[] {
   return text.split(/\s*,\s*(?=smtps?:)/)
 }

@@ -23,7 +23,9 @@ export async function checkInbound({ SMTP_PORT, SMTP_TLS_CERT }: Inbound): Promi
 async function checkPort(port: number): Promise<Finding> {
   try {
     const line = await readGreeting('127.0.0.1', port, DEADLINE_MS)
-    return line.startsWith('220') ? PORT.ok(`${port} is greeted by ${line}.`) : PORT.warning(`${port} says ${line}.`)
+    return line.startsWith('220')
+      ? PORT.ok(`${port} greets with ${line}.`)
+      : PORT.warning(`${port} responds with ${line}.`)
   } catch (error) {
     const finding = `No mail is received on port ${port} of this host (${(error as Error).message}).`
     return PORT.warning(finding, 'node workers/smtp.ts')

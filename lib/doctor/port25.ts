@@ -13,7 +13,7 @@ const report = about('port 25')
 
 type Result = { host: string; outcome: 'greeted' | 'shut' | 'unknown'; detail: string }
 
-/** Checks whether other mail servers can be reached from here. `server`, such as `mx.acme.com:25`, is tried instead of them. */
+/** Checks whether other mail servers can be reached from here: `server`, such as `mx.acme.com:25`, or some that are always up. */
 export async function checkPort25(site: Site, server: string | undefined): Promise<Finding[]> {
   const results = server
     ? [await greetServer(server)]

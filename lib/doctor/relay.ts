@@ -57,7 +57,7 @@ function probe(server: SmtpServer): Promise<{ secure: boolean; allowsAuth: boole
       act()
     }
     const fail = (error: Error) => settle(() => reject(new Error(printable(error.message))))
-    const timer = setTimeout(() => fail(new Error(`No answer in ${TIMEOUTS.connect / 1000} s`)), TIMEOUTS.connect)
+    const timer = setTimeout(() => fail(new Error(`No reply in ${TIMEOUTS.connect / 1000} s`)), TIMEOUTS.connect)
     connection.on('error', fail)
     connection.connect(() => {
       const { secure, allowsAuth } = connection as { secure: boolean; allowsAuth?: boolean }

@@ -28,8 +28,8 @@ export function fault(site: Site, report: About): (finding: string, fix?: string
 }
 
 /**
- * Returns the public addresses of this host: `given` by the operator, else those of its interfaces. Behind NAT, as is usual for
- * IPv4, it has none of that family; then those of its host name are used.
+ * Returns the public addresses of this host: those `given` by the operator, else the ones of its interfaces. If these have none
+ * of a family, as is usual for IPv4 behind NAT, the addresses of its host name are used for that family.
  */
 export async function findAddresses(
   given: string[],

@@ -11,7 +11,7 @@ import { isDirect, type Site, type TransportKind } from './site.ts'
 
 const TRANSPORT = about('MAIL_TRANSPORT')
 
-/** Returns the checks that need the network. `server`: its port 25 is tried instead of those of some providers. */
+/** Returns the checks that need the network. `server`: as in `checkPort25`. */
 export function siteChecks(site: Site, server: string | undefined): Check[] {
   const { config } = site
   const isAllRelayed = defaultTransport(config) === 'relay' && !isDirect(site)

@@ -44,7 +44,7 @@ function isSplit(expected: Tags, texts: string[]): boolean {
 
 const MIN_PIECE = 8
 
-/** Parses tags, without white space, which may be anywhere, and without a quotation mark before the first name. */
+/** Parses tags. Ignores white space anywhere, and a quotation mark before a name. */
 function tagsOf(text: string): Tags {
   const tags = text.split(';').map(tag => tag.split(/=(.*)/s).map(part => part.replace(/\s+/g, '')))
   return Object.fromEntries(tags.map(([name = '', value = '']) => [name.replace(/^"/, ''), value]))

@@ -7,7 +7,7 @@ const QUOTED = 'There are quotation marks in it that do not belong there: put th
 export function findSpfFault(value: string, texts: string[]): string | null {
   const policies = texts.filter(isSpfPolicy)
   // Section 4.5: several records count as none.
-  if (policies.length > 1) return 'There is more than one SPF record: put what they say into one.'
+  if (policies.length > 1) return 'There is more than one SPF record: combine them into one.'
   const [policy] = policies
   if (policy === undefined) {
     return texts.some(text => /^[\s"]+v=spf1/i.test(text)) ? QUOTED : 'There is a text, but no SPF record.'
@@ -26,10 +26,10 @@ function whyNotIncluded(include: string, terms: string[]): string | null {
   const at = names.indexOf(include)
   const all = names.findIndex(name => /^[-~?]?all$/.test(name))
   if (at === -1) {
-    const turned = names.find(name => name.slice(1) === include)
-    return turned ? `It says ${turned}, which does not let us send: write ${include}.` : `It has no ${include}.`
+    const qualified = names.find(name => name.slice(1) === include)
+    return qualified ? `It says ${qualified}, which does not let us send: write ${include}.` : `It has no ${include}.`
   }
-  return all !== -1 && all < at ? `Its ${include} stands after ${names[all]}, where nothing is read.` : null
+  return all !== -1 && all < at ? `Its ${include} comes after ${names[all]}, so receivers ignore it.` : null
 }
 
 /** Returns why the DMARC records of a name are not a valid policy (RFC 7489 sections 6.3 and 6.6.3); null if they are. */
@@ -38,7 +38,7 @@ export function findDmarcFault(policies: string[]): string | null {
   if (another !== undefined) return 'There is more than one DMARC record: leave only one.'
   if (policy.includes('"')) return QUOTED
   const [version = '', ...tags] = policy.split(';').map(tag => tag.replace(/\s+/g, ''))
-  if (version !== 'v=DMARC1') return 'It must begin with v=DMARC1; in these letters.'
+  if (version !== 'v=DMARC1') return 'It must begin with `v=DMARC1;`, in exactly this case.'
   return tags.some(tag => /^p=(?:none|quarantine|reject)$/i.test(tag))
     ? null
     : 'It has no policy: p=none, p=quarantine or p=reject.'

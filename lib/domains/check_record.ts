@@ -25,7 +25,7 @@ export async function checkRecord(dns: Dns, record: DomainRecord): Promise<Check
 
 function judge<Value>(answer: Answer<Value>, whyNot: (records: Value[]) => string | null): Check {
   if (answer.outcome === 'failed') {
-    return { status: 'temporary_failure', problem: `Its name servers could not be asked (${answer.reason}).` }
+    return { status: 'temporary_failure', problem: `Its name servers could not be queried (${answer.reason}).` }
   }
   if (answer.outcome === 'none') return { status: 'missing', problem: 'There is no such record.' }
   const problem = whyNot(answer.records)

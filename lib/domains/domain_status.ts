@@ -17,7 +17,7 @@ export type RecordState = 'ok' | 'gone' | 'unknown'
  */
 export type RecordStates = { required: RecordState; features: RecordState; return_path: RecordState | null }
 
-/** `window_since`: when the domain began to be verified, to wait for its features, or to lack a required record. */
+/** `window_since`: when its verification began, when it began to wait for its features, or when a required record disappeared. */
 export type DomainState = {
   status: DomainStatus
   window_since: Date | null
@@ -84,7 +84,7 @@ function windowOf({ status, window_since }: DomainState, next: DomainStatus, now
   return next === status ? (window_since ?? now) : now
 }
 
-/** The next check depends on the age of the window: often at first. */
+/** Checks are frequent at the beginning of the window and become rarer. */
 function nextCheck(
   status: DomainStatus,
   window_since: Date | null,

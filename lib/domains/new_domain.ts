@@ -81,10 +81,10 @@ export type DomainChange = z.infer<typeof DomainChange>
 /** In characters, without the trailing dot (RFC 1035 section 2.3.4). */
 const MAX_NAME = 253
 
-/** The longest selector that can occur. */
-const SELECTOR = 'mb99999e._domainkey'
+/** The longest name of a DKIM record that can occur, before the name of the domain. */
+const LONGEST_DKIM_LABELS = 'mb99999e._domainkey'
 
-/** Returns a name in the form in which domains are stored, or why no mail can be sent from it. */
+/** Returns a name in the form in which domains are stored, or a sentence that says why it cannot be a domain of an account. */
 export function readDomainName(text: string): { name: string } | { why: string } {
   const name = asciiDomain(text)
   if (!name || name.length > MAX_NAME) return { why: `${clip(text)} is not a domain name.` }
@@ -104,6 +104,8 @@ export function findSettingsFault(name: string, { capabilities, ...settings }: S
   if (tracking === custom_return_path) {
     return `\`tracking_subdomain\` must not be the same as \`custom_return_path\` (${tracking}): a name with a CNAME record has no other records.`
   }
-  const longest = [custom_return_path, tracking, SELECTOR].find(label => label.length + 1 + name.length > MAX_NAME)
-  return longest ? `The domain is too long: with ${longest}. in front, it has more than ${MAX_NAME} characters.` : null
+  const tooLong = [custom_return_path, tracking, LONGEST_DKIM_LABELS].find(
+    labels => labels.length + 1 + name.length > MAX_NAME,
+  )
+  return tooLong ? `The domain is too long: with ${tooLong}. in front, it has more than ${MAX_NAME} characters.` : null
 }

@@ -1,16 +1,15 @@
 import { z } from 'zod'
 
 /**
- * The JSON of a value that a schema transforms, since zod does not know the result of a transform. `isAbsent`: the member may be
- * missing.
+ * The schema of the JSON that a transform results in, which zod does not know. `isAbsent`: the member may be missing.
  */
 type JsonForm = { schema: z.ZodType; isAbsent?: boolean }
 
 type Forms = { add(schema: z.ZodType, form: JsonForm): unknown; get(schema: z.ZodType): JsonForm | undefined }
 
 /**
- * A registry, since `describe` and `meta` create new schemas, which inherit registered data. It has a type of its own because the
- * type of registries walks all types within schemas, which is too deep for TypeScript.
+ * A registry, since `describe` and `meta` create new schemas, which inherit registered data. It is declared with a simpler type:
+ * zod's own type of a registry is too deep for TypeScript.
  */
 export const jsonForms = z.registry<object>() as unknown as Forms
 

@@ -19,11 +19,11 @@ export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, 
 
 function isMissing(issue: z.core.$ZodIssue): boolean {
   if (namesOf(issue).length > 0) return true
-  return issue.input === undefined && issue.path.length > 0 && OF_TYPE.has(issue.code)
+  return issue.input === undefined && issue.path.length > 0 && TYPE_CODES.has(issue.code)
 }
-const OF_TYPE = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
+const TYPE_CODES = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
 
-/** Returns the members of which none is given, though one is required (`refuseMissing`). */
+/** Returns the members of which at least one is required and none is given (`refuseMissing`). */
 function namesOf(issue: z.core.$ZodIssue): string[] {
   return (issue.code === 'custom' && issue.params?.missing) || []
 }
@@ -40,8 +40,9 @@ function toApiError(issue: z.core.$ZodIssue, field: string): ApiError {
 }
 
 /**
- * Returns the path of an issue as the caller wrote it, `attachments[1].contentId`: with camelCase names, and without an index
- * where a single value stands for a list. A list that stands for an object has the name of the member that it is.
+ * Returns the path of an issue as the caller wrote it, `attachments[1].contentId`: with camelCase names, and without an index if
+ * the caller gave a single value in place of a list. If the caller gave a list in place of an object, the path has the name of the
+ * member that the list became.
  */
 function writtenPath(path: PropertyKey[], body: unknown, is_part: boolean): string {
   let written = ''

@@ -16,8 +16,8 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff')
 const BLANKS = new Set(Buffer.from(' \t\r\n'))
 
 /**
- * JSON.parse for UTF-8 from clients, with limits that are checked before anything is parsed. It holds the event loop no longer
- * than one item of an array takes, or the whole of any other value.
+ * JSON.parse for UTF-8 from clients, with limits that are checked before anything is parsed. It never blocks the event loop for
+ * longer than one item of an array takes, or the whole value if it is not an array.
  *
  * @throws {JsonLimitError} @throws {SyntaxError} @throws {TypeError} if the bytes are not UTF-8
  */
@@ -42,7 +42,7 @@ async function parseItems(bytes: Buffer, cuts: number[], slice: TimeSlice): Prom
   const mark = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
   const isWhole =
     close > open && bytes[close] === CLOSE_ARRAY && isBlank(bytes, mark, open) && isBlank(bytes, close + 1)
-  if (!isWhole) throw new SyntaxError('no array and nothing else')
+  if (!isWhole) throw new SyntaxError('the text is not a single array')
   if (cuts.length === 2 && isBlank(bytes, open + 1, close)) return []
 
   const items: unknown[] = []

@@ -44,7 +44,7 @@ function faultOf(text: string, prefix: string): Fault | null {
   return null
 }
 
-/** Returns a text of foreign origin with the characters replaced that Postgres rejects. */
+/** Replaces the characters that Postgres rejects, in text that did not come from us. */
 export function makeStorable(text: string): string {
   return text.replaceAll('\u0000', '\ufffd').toWellFormed()
 }

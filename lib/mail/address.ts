@@ -99,8 +99,9 @@ function parseName(phrase: string): string | null | undefined {
 }
 
 /**
- * Tells whether an address is alone before a comma, as in `a@b.co, Jane <c@d.co>`: read as a name, the first of these two
- * recipients would silently get nothing. A word before a colon may name a group (RFC 5322 3.4).
+ * Tells whether text before a `<` has an address before a comma, as in `a@b.co, Jane <c@d.co>`: it must not be read as a name,
+ * since the first of these two recipients would silently get nothing. The address may follow the name of a group and a colon
+ * (RFC 5322 3.4).
  */
 function isList(phrase: string): boolean {
   const entries = phrase

@@ -7,7 +7,7 @@ import { type MessageAttachment, type MimePart, serializeHeader } from './messag
 
 /** Bytes written and hashed per turn of the event loop, which take some milliseconds. */
 const TURN_BYTES = 512 * 1024
-/** Less for text, whose white space takes more time. */
+/** The same for text, which takes more time per byte: its white space is brought into canonical form. */
 const TURN_TEXT_BYTES = 64 * 1024
 
 const LF = 10

@@ -18,9 +18,9 @@ const CONTENT_ID = /^[\w!#$%&'*+\-/=?^`{|}~.@]+$/
 // Characters that end a line in some systems (RFC 5322 2.1, Unicode 5.8), or are not allowed in one.
 const BREAKING = /[\p{Cc}\p{Zl}\p{Zp}]/u
 // Characters that change the direction of text, so that `gpj.exe` reads as `exe.jpg`.
-const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 const SEPARATOR = /[/\\]/
-const UNSAFE = new RegExp(`${BREAKING.source}|${TURNING.source}|${SEPARATOR.source}`, 'gu')
+const UNSAFE = new RegExp(`${BREAKING.source}|${BIDI_CONTROLS.source}|${SEPARATOR.source}`, 'gu')
 const ONLY_DOTS = /^\.{1,2}$/
 
 /** `type/subtype` in lower case, and the parameters as they are to be written: `charset=utf-8`. */
@@ -49,7 +49,7 @@ export function validateFilename(filename: string): string | null {
   if (filename.length > MAX_FILENAME) return `must have at most ${MAX_FILENAME} characters`
   if (!filename.isWellFormed()) return 'must not have a lone surrogate'
   if (BREAKING.test(filename)) return 'must not have a line break or control character'
-  if (TURNING.test(filename)) return 'must not have a character that changes the direction of text'
+  if (BIDI_CONTROLS.test(filename)) return 'must not have a character that changes the direction of text'
   if (SEPARATOR.test(filename) || ONLY_DOTS.test(filename.trim())) return 'must be a name, not a path'
   return null
 }

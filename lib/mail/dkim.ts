@@ -47,7 +47,7 @@ export function signFields(fields: HeaderField[], body_hash: string, keys: DkimK
     keys.map(async key => {
       const tags = signatureTags(signed, body_hash, key, time)
       const data = head + relaxedField(signatureField([...tags, 'b=']))
-      return signedField(tags, await signData(Buffer.from(data, 'latin1'), key))
+      return completeSignatureField(tags, await signData(Buffer.from(data, 'latin1'), key))
     }),
   )
 }
@@ -59,7 +59,7 @@ export function signatureLengths(fields: HeaderField[], keys: DkimKey[], time: D
   return keys.map(key => {
     const { modulusLength } = key.private_key.asymmetricKeyDetails ?? {}
     const bytes = modulusLength ? Math.ceil(modulusLength / 8) : ED25519_BYTES
-    return signedField(signatureTags(signed, body_hash, key, time), Buffer.alloc(bytes)).length
+    return completeSignatureField(signatureTags(signed, body_hash, key, time), Buffer.alloc(bytes)).length
   })
 }
 
@@ -87,7 +87,7 @@ export function dkimRecordValue(algorithm: DkimAlgorithm, public_key: string): s
   return `v=DKIM1; k=${keyTypes[algorithm]}; p=${public_key}`
 }
 
-/** Returns the fields to sign. Of several fields with the same name the last is listed first (RFC 6376 section 5.4.2). */
+/** Returns the fields to sign, from the last to the first, as RFC 6376 section 5.4.2 requires of fields with the same name. */
 function signedFields(fields: HeaderField[]): HeaderField[] {
   return fields.filter(field => !UNSIGNED.test(field.name)).reverse()
 }
@@ -102,7 +102,7 @@ function signatureTags(signed: HeaderField[], body_hash: string, key: DkimKey, t
   ]
 }
 
-function signedField(tags: string[], signature: Buffer): string {
+function completeSignatureField(tags: string[], signature: Buffer): string {
   return signatureField([...tags, ...(`b=${signature.toString('base64')}`.match(/.{1,64}/g) ?? [])])
 }
 
@@ -112,7 +112,7 @@ function signatureField(tags: string[]): string {
 
 function signData(data: Buffer, { algorithm, private_key }: DkimKey): Promise<Buffer> {
   if (private_key.asymmetricKeyType !== keyTypes[algorithm]) {
-    return Promise.reject(new TypeError(`The DKIM key is no ${algorithm} key`))
+    return Promise.reject(new TypeError(`The DKIM key is not for ${algorithm}`))
   }
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, signature: Buffer) => (error ? reject(error) : resolve(signature))

@@ -5,7 +5,7 @@ const RESERVED = new RegExp(`(?:^|\\.)(?:${NAMES.join('|').replaceAll('.', '\\.'
 /** The same as a regular expression for Postgres. */
 export const RESERVED_PATTERN = RESERVED.source
 
-/** LIKE patterns, one of which every reserved domain in lower case matches. They are ten times as fast. */
+/** Patterns for LIKE; each reserved domain in lower case matches one of them. Ten times as fast as the regular expression. */
 export const RESERVED_ENDINGS = NAMES.map(name => `%${name}`)
 
 /** Tells whether an ASCII domain is example.com, example.net, example.org, .test, .invalid, .localhost, .example or below one. */

@@ -1,6 +1,6 @@
 import { MAX_SUBJECT_LENGTH } from './mail_fields.ts'
 
-/** Prefixes of subjects of replies and forwarded messages that mail clients write, in the languages that we know. */
+/** Prefixes that mail clients write before the subjects of replies and forwarded messages, in several languages. */
 const REPLY = /^(?:re|aw|antw|sv|vs|odp|rif|res)(?:\[\d+\]|\(\d+\))? ?[:：]/i
 const FORWARD = /^(?:fwd?|wg|tr|vb)(?:\[\d+\]|\(\d+\))? ?[:：]/i
 

@@ -1,8 +1,8 @@
 import { asciiDomain, splitMailbox } from './address.ts'
 
 /**
- * A mailbox that can receive mail, though we cannot send to all of them: `kind` describes the form of its local part. `local` has
- * no unnecessary quotes: `"a"@b.co` is the mailbox `a@b.co` (RFC 5321 section 4.1.2).
+ * A mailbox from which we can receive mail. `kind` is the form of its local part; we can send only to a plain one. `local` has no
+ * unnecessary quotes: `"a"@b.co` is the mailbox `a@b.co` (RFC 5321 section 4.1.2).
  */
 export type WideAddress = { local: string; domain: string; kind: 'plain' | 'quoted' | 'international' }
 
@@ -33,7 +33,7 @@ export function parseWideAddress(text: string): WideAddress | null {
   return { local, domain, kind: /\P{ASCII}/u.test(local) ? 'international' : isQuoted ? 'quoted' : 'plain' }
 }
 
-/** Returns why a mailbox cannot be used in mail that we send, although it may exist, or null. The words follow a subject. */
+/** Returns why a mailbox cannot be used in mail that we send, although it may exist, or null: a sentence without its full stop. */
 export function explainUnsendable(text: string): string | null {
   const kind = parseWideAddress(splitMailbox(text)?.spec ?? '')?.kind ?? 'plain'
   if (kind === 'plain') return null

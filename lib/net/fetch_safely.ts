@@ -78,9 +78,8 @@ export async function download(request: FetchRequest, policy: FetchPolicy): Prom
   if (status >= 200 && status < 300) return answer
   answer.close()
   const is_permanent = status < 500 && ![408, 425, 429].includes(status)
-  throw new FetchError(`The URL answered ${status}.`, `${URL.parse(request.url)?.host} answered ${status}`, {
-    is_permanent,
-  })
+  const detail = `${URL.parse(request.url)?.host} responded with ${status}`
+  throw new FetchError(`The URL responded with ${status}.`, detail, { is_permanent })
 }
 
 type Hop = { response: Dispatcher.ResponseData; client: Client }

@@ -34,7 +34,7 @@ export function pollOfContent(given: PollForm | null, keys: Set<string>, questio
     const known = given.options.map(({ key }) => key)
     const unknown = [...keys].find(key => !known.includes(key))
     if (unknown === undefined) return given
-    throw refusal(`\`{{poll_url:${unknown}}}\` is no option of the poll, whose keys are ${known.map(clip).join(', ')}.`)
+    throw refusal(`The poll has no option for \`{{poll_url:${unknown}}}\`; its keys are ${known.map(clip).join(', ')}.`)
   }
   if (keys.size > MAX_OPTIONS) {
     throw refusal(

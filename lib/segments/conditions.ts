@@ -61,7 +61,7 @@ export function totalWeight(criteria: Criteria): number {
 /** Matches every contact. */
 export const NO_FILTER: Filter = { status: 'all', email_contains: null, property_filters: [], engagement: null }
 
-/** A condition with its place in a request. */
+/** A condition with its path in a request, for errors. */
 export type PlacedCondition = { condition: Condition; place: string }
 
 /**

@@ -17,9 +17,9 @@ export type SearchedEmail = {
 /** The data that a block stores about its emails (sql/migrations/0004_email_filters.sql). */
 export type SearchedBlock = {
   ids: string[]
-  /** Searched by reading. Has for each email its text, a mark per value, its index in `ids`, and an end. */
+  /** Searched by LIKE. For each email: its text, a line break, a mark per value, a character for its index in `ids`, and an end. */
   text: string
-  /** Searched by index. */
+  /** Searched by an index of the table. */
   terms: SearchTerms
 }
 
@@ -38,7 +38,7 @@ export function searchedBlock(account_id: string, emails: (SearchedEmail & { id:
       terms.add(term)
       return toMark(kind, term)
     })
-    return `${withoutOurs(email.text)}\n${marks.join('')}${String.fromCharCode(0xf000 + i)}\uf8ff`
+    return `${withoutPrivateUse(email.text)}\n${marks.join('')}${String.fromCharCode(0xf000 + i)}\uf8ff`
   })
   return { ids: emails.map(email => email.id), text: entries.join(''), terms: [...terms] }
 }
@@ -83,7 +83,7 @@ export function searchedTerms(account_id: string, { q = '', ...values }: Searche
   const step = Math.max(1, count / MAX_RUNS)
   const terms = new Set<number>()
   for (let i = 0; i < count; i += step) terms.add(hashRun(seed, q, Math.floor(i), Math.floor(i) + length))
-  const found = q === '' ? [] : [withoutOurs(q)]
+  const found = q === '' ? [] : [withoutPrivateUse(q)]
   for (const kind of KINDS.filter(kind => values[kind] !== undefined)) {
     const term = hash(seed, `${kind}:${values[kind]}`)
     terms.add(term)
@@ -96,7 +96,7 @@ export function searchedTerms(account_id: string, { q = '', ...values }: Searche
 /**
  * Replaces private use characters in a text and in a search alike, so that it is still found; false matches are filtered later.
  */
-function withoutOurs(text: string): string {
+function withoutPrivateUse(text: string): string {
   return text.replaceAll(/\p{Co}/gu, '?')
 }
 

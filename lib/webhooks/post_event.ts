@@ -22,9 +22,9 @@ export type Attempt = {
   /** The beginning of the response body. */
   response: string | null
   started_at: Date
-  /** Seconds to wait that the endpoint asked for; 0 if it did not ask. */
+  /** Seconds that the endpoint asked us to wait before the next attempt; 0 if it did not ask. */
   patience: number
-  /** It used up its time. */
+  /** There was no response within nearly all of its time. */
   is_hung: boolean
 }
 
@@ -62,7 +62,7 @@ function judge(answer: ShortResponse | FetchError): Omit<Attempt, 'ms' | 'is_hun
   const { status, headers, body } = answer
   const is_success = status >= 200 && status < 300
   const is_redirect = status >= 300 && status < 400
-  const why = `The endpoint answered ${status}${is_redirect ? '; redirects are not followed' : ''}.`
+  const why = `The endpoint responded with ${status}${is_redirect ? '; redirects are not followed' : ''}.`
   return {
     is_success,
     is_gone: status === 410,

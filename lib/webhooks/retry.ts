@@ -9,8 +9,8 @@ const LONGEST_PATIENCE = 10 * HOUR
 const SPREAD = 0.2
 
 /**
- * Returns the seconds to wait after attempt n (from 1), +-20 %, so that attempts that failed together are not retried together,
- * but at least as long as the endpoint asked for. Null after the last attempt.
+ * Returns the seconds to wait after an attempt (from 1), ±20 %, so that attempts that failed together are not retried together,
+ * and at least as long as the endpoint asked for. Null after the last attempt.
  */
 export function retryWebhook(
   attempt: number,
@@ -23,7 +23,7 @@ export function retryWebhook(
 }
 
 /**
- * Returns the seconds to wait that a `Retry-After` field asks for (RFC 9110 10.2.3), at most ten hours; 0 if it asks for nothing.
+ * Returns the seconds that a `Retry-After` field asks us to wait (RFC 9110 10.2.3), at most ten hours; 0 without a valid one.
  */
 export function parseRetryAfter(field: string | undefined): number {
   if (field === undefined) return 0

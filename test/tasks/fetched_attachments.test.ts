@@ -55,9 +55,9 @@ t.test('an attachment path is fetched when the email is sent, with redirects', a
 })
 
 const failures: [path: string, reason: RegExp][] = [
-  ['/nothing', /0.bin could not be fetched: The URL answered 404/],
+  ['/nothing', /0.bin could not be fetched: The URL responded with 404/],
   ['/inside', /0.bin could not be fetched: The URL could not be fetched/],
-  ['/large', /0.bin could not be fetched: The URL answered with too much/],
+  ['/large', /0.bin could not be fetched: The URL responded with too much/],
 ]
 
 for (const [path, reason] of failures) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type MeasuredContent, measureContent } from '#lib/contents/campaign/content_size.ts'
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
-import { nameBareKeys, subjectForNobody } from '#lib/contents/campaign/recipient_values.ts'
+import { renameBareKeys, subjectForNobody } from '#lib/contents/campaign/recipient_values.ts'
 import type { Source } from '#lib/contents/compile_content.ts'
 import { insertPoll } from '#lib/contents/insert_poll.ts'
 import { idAt } from '#lib/ids.ts'
@@ -41,7 +41,7 @@ export function freezeStepContent(written: Written, { purpose, postal_address }:
   const pollKeys = listPollKeys(source.html, source.text)
   const poll = pollOfContent(written.poll, pollKeys, () => subjectForNobody(written.subject))
   const isMarketing = purpose === 'marketing'
-  const frozen = isMarketing ? freezeContent(source, { preview_text: null, postal_address }) : nameBareKeys(source)
+  const frozen = isMarketing ? freezeContent(source, { preview_text: null, postal_address }) : renameBareKeys(source)
   const has_links = isMarketing || [frozen.html, frozen.text].some(part => part !== null && mentionsLink(part))
   const id = idFrom(frozen)
   const content = { ...measureContent(frozen), id, source: frozen, has_links, poll: pollKeys.size > 0 ? poll : null }

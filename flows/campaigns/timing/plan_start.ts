@@ -1,4 +1,4 @@
-import { firstLocalTime, lastMoment } from '#lib/campaigns/local_time.ts'
+import { firstLocalTime, localTimeFrom } from '#lib/campaigns/local_time.ts'
 import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { Schedule } from '#lib/sending/schedule.ts'
@@ -20,7 +20,7 @@ export function planStart(
   if (!send_in_local_time) return { at: schedule.at, begins_at: schedule.at }
   const begins_at = firstLocalTime(schedule.at, timezone)
   if (begins_at > now()) return { at: schedule.at, begins_at }
-  const earliest = new Date(Math.ceil(lastMoment(now(), timezone).getTime() / MINUTE_MS) * MINUTE_MS).toISOString()
+  const earliest = new Date(Math.ceil(localTimeFrom(now(), timezone).getTime() / MINUTE_MS) * MINUTE_MS).toISOString()
   throw new ApiError(
     'validation_error',
     `\`scheduled_at\` must be later than ${earliest}: with \`send_in_local_time\`, it must still lie ahead in every time zone.`,

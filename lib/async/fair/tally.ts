@@ -9,7 +9,7 @@ export class Tally {
   }
 
   /** Names with at least this count. */
-  from(count: number): string[] {
+  namesFrom(count: number): string[] {
     return [...this.#counts].flatMap(([name, counted]) => (counted >= count ? [name] : []))
   }
 }

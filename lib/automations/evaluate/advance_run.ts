@@ -14,19 +14,19 @@ export type Surroundings = {
   now: Date
 }
 
-/** Most steps that a run takes without waiting before other runs get their turn. */
-const AT_ONCE = 20
+/** Most steps that a run takes before other runs get their turn. */
+const MAX_STEPS_AT_ONCE = 20
 
 /**
- * Takes all steps of a run that can be taken now. Yields requests for what it needs. Never throws: an error in a step fails the
- * run.
+ * Takes the steps of a run that can be taken now. Yields a request for anything it needs, and is resumed with the answer. Never
+ * throws: an error in a step fails the run.
  */
 export function* advanceRun(run: RunState, surroundings: Surroundings): Generator<Request, Advanced, Answer> {
   const { graph, contact, payload, purpose, now } = surroundings
   if (!contact) return skipRun(run, DELETED)
   const walk = new Walk(run, now)
   const facts = { contact, payload, event: run.event }
-  for (let taken = 0; taken < AT_ONCE; taken++) {
+  for (let taken = 0; taken < MAX_STEPS_AT_ONCE; taken++) {
     const step = graph.steps[walk.state.step]
     try {
       if (!step) throw new StepError('internal_server_error', 'The automation has no such step.')
@@ -44,12 +44,12 @@ export function* advanceRun(run: RunState, surroundings: Surroundings): Generato
 
 const DELETED = 'The contact was deleted.'
 
-/** Ends a run that does not continue, and the step in which it waits. */
+/** Ends a run that cannot continue, and the step at which it waits. */
 export function skipRun(run: RunState, reason: string): Advanced {
   return new Walk(run, new Date(0)).end('skipped', reason)
 }
 
-/** Ends a run whose contact was deleted after these steps were taken. */
+/** Ends a run whose contact was deleted by somebody else after these steps were taken. */
 export function withoutContact(advanced: Advanced): Advanced {
   const steps = advanced.steps.filter(({ status }) => status !== 'waiting')
   const ended = skipRun(advanced.state, DELETED)

@@ -25,6 +25,8 @@ export type Request =
 export type FoundEvent = { id: string; payload: Payload }
 
 /**
+ * The answer to a request.
+ *
  * events   in the order of their ids. `is_full`: there may be more of them
  * done     with the contact as it is now, if it was changed
  * skipped  not done, for this reason

@@ -32,7 +32,10 @@ export type StepRecord = {
   error: string | null
 }
 
-/** `due`: when the run is looked at again; null: not by time. `unexpected`: an internal error that failed the run. */
+/**
+ * The result of `advanceRun`. `due`: when the run is looked at again; null: at no set time. `unexpected`: an internal error that
+ * failed the run.
+ */
 export type Advanced = {
   status: 'running' | 'completed' | 'failed' | 'skipped'
   due: Date | null

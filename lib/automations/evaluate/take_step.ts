@@ -13,7 +13,7 @@ import { StepError } from './step_error.ts'
  * The state of a run at a step. `is_resumed`: the run entered the step earlier, and `wait_until` is when its wait ends (null:
  * never).
  */
-export type Place = {
+export type StepContext = {
   facts: Facts
   purpose: 'marketing' | 'transactional'
   now: Date
@@ -23,8 +23,10 @@ export type Place = {
 }
 
 /**
- * done  the type of the connection to follow. `event`: the one that it consumed
- * wait  until this time (null: without end), or for an event. `is_due`: there are more events to look at
+ * The result of a step.
+ *
+ * done  `way`: the type of the connection to follow; `event`: the event that the step waited for
+ * wait  until this time (null: without end), or for an event; `is_due`: there are more events to look at
  */
 export type Taken =
   | {
@@ -41,7 +43,7 @@ export type Taken =
 type Steps = Generator<Request, Taken, Answer>
 
 /** Takes one step of a run. @throws {StepError} if it cannot be taken */
-export function* takeStep(step: GraphStep, place: Place): Steps {
+export function* takeStep(step: GraphStep, place: StepContext): Steps {
   switch (step.type) {
     case 'trigger':
       return goOn()
@@ -75,7 +77,7 @@ function branch(way: ConnectionType): Taken {
 }
 
 /** Waits until the end that was computed when the run entered the step, even if something wakes the run earlier. */
-function delay(config: ConfigOf<'delay'>, { facts, now, is_resumed, wait_until }: Place): Taken {
+function delay(config: ConfigOf<'delay'>, { facts, now, is_resumed, wait_until }: StepContext): Taken {
   if (!is_resumed) {
     const until = endOfDelay(config, now, facts.contact.timezone)
     return { kind: 'wait', until, event: null, is_due: false }
@@ -85,7 +87,7 @@ function delay(config: ConfigOf<'delay'>, { facts, now, is_resumed, wait_until }
 }
 
 /** An event wins over the timeout, even if both have happened when the run is looked at. */
-function* waitForEvent(config: ConfigOf<'wait_for_event'>, place: Place): Steps {
+function* waitForEvent(config: ConfigOf<'wait_for_event'>, place: StepContext): Steps {
   const { event_name: name, timeout, filter_rule } = config
   const { now, is_resumed, consumed, facts } = place
   const answer = yield { kind: 'events', name, is_first: !is_resumed, consumed }
@@ -101,14 +103,14 @@ function* waitForEvent(config: ConfigOf<'wait_for_event'>, place: Place): Steps 
   return { kind: 'wait', until, event: name, is_due: answer.is_full }
 }
 
-function* sendEmail({ key, config }: GraphStep & { type: 'send_email' }, place: Place): Steps {
+function* sendEmail({ key, config }: GraphStep & { type: 'send_email' }, place: StepContext): Steps {
   const { facts, purpose } = place
   if (facts.contact.unsubscribed && purpose === 'marketing') return { kind: 'skipped', reason: 'unsubscribed' }
   const taken = yield* act({ kind: 'email', step: key, config, facts }, place)
   return taken.kind === 'done' ? { ...taken, is_sent: true } : taken
 }
 
-function* act(request: Request, { facts }: Place): Steps {
+function* act(request: Request, { facts }: StepContext): Steps {
   const answer = yield request
   if (answer.kind === 'events') throw new TypeError('Events were not asked for.')
   if (answer.kind !== 'done') return answer
@@ -116,7 +118,7 @@ function* act(request: Request, { facts }: Place): Steps {
   return goOn(answer.output)
 }
 
-/** Members that refer to a missing value stay as they are. @throws {StepError} for a value that does not fit */
+/** Leaves out members that refer to a missing value. @throws {StepError} for a value that does not fit */
 function updateOf({ properties = {}, ...config }: ConfigOf<'contact_update'>, facts: Facts): ContactUpdate {
   const given = (values: object) =>
     Object.entries(values)

@@ -4,14 +4,14 @@ import type { Advanced, RunState, StepRecord } from './run_state.ts'
 import { StepError } from './step_error.ts'
 import type { Taken } from './take_step.ts'
 
-/** How long an email is retried that was refused for a temporary reason. */
+/** How long an email that was refused for a temporary reason is retried. */
 const PATIENCE_MS = 72 * 60 * 60 * 1_000
 const MIN_RETRY_MS = 30_000
 const MAX_RETRY_MS = 15 * 60_000
 /** Pause before a retry if a lock is held, which takes only moments. */
 const BUSY_MS = 1_000
 
-/** The state of a run and the steps that it takes. */
+/** The state of a run, and a record of each step that it takes. */
 export class Walk {
   readonly state: RunState
   readonly #steps: StepRecord[] = []

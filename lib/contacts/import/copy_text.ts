@@ -1,8 +1,8 @@
 import type { Row } from './read_row.ts'
 
 /**
- * A row to stage. `id`: for the contact, if it is a new one. `may_repeat`: false if no earlier row has the address.
- * `written_email`: the address as it is in the file, if the row may be skipped and it is not the same as `email`.
+ * A row to stage. `id`: the id of the contact, if it is a new one. `may_repeat`: false if certainly no earlier row has the
+ * address. `written_email`: the address as it is in the file, if it differs from `email` and the row may be skipped.
  */
 export type StagedRow = Row & { n: number; line: number; id: string; may_repeat: boolean; written_email: string | null }
 

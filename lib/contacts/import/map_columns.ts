@@ -3,7 +3,7 @@ import { requireOnce } from '#lib/files/csv/header.ts'
 import type { ColumnMap } from './new_import.ts'
 import type { Column } from './options.ts'
 
-/** A column whose cells become a property. `is_asked`: the request names it. `type` is null if the request does not give it. */
+/** A column whose cells become a property. `is_asked`: the column map names it. `type` is null if the map does not give one. */
 export type PropertyColumn = { index: number; name: string; key: string; type: PropertyType | null; is_asked: boolean }
 
 /** `members`: the columns of fields that every contact has. */
@@ -25,7 +25,8 @@ export function isEmailName(name: string): boolean {
 
 /**
  * Maps the columns of a file by the column map of the request, and the others by their names in the header. A member or property
- * that the map has is not searched for by name. If several columns have the same name, the first one is used, but not for the address.
+ * in the map is not searched for by name. If several columns have the same name, the first one is used; for the address that is
+ * an error.
  * @throws {ColumnError} @throws {HeaderError}
  */
 export function mapColumns(names: string[], map: ColumnMap | null): MappedColumns {

@@ -3,7 +3,7 @@ import { MAX_COLUMNS } from '#lib/files/csv/read_records.ts'
 import { readCell } from '#lib/files/csv/write_csv.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import { isTimeZone, NOT_A_ZONE } from '#lib/time_zones.ts'
-import { NAME_LINE, withoutTurning } from '#lib/zod_fields.ts'
+import { NAME_LINE, withoutBidiControls } from '#lib/zod_fields.ts'
 import type { Column, ImportOptions } from './options.ts'
 
 /** In characters. */
@@ -78,7 +78,7 @@ function readMember(row: Row, member: Exclude<Column['member'], 'property'>, tex
       row.timezone = text
       return isTimeZone(text) ? null : NOT_A_ZONE
     default:
-      return readName(row, member, withoutTurning(text))
+      return readName(row, member, withoutBidiControls(text))
   }
 }
 

@@ -4,7 +4,7 @@ import { findPlaces } from '#lib/contents/find_links.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
 import { LONGEST_WITHOUT_POLL, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
-import { nameBareKeys } from './recipient_values.ts'
+import { renameBareKeys } from './recipient_values.ts'
 
 /** Parts that are added to a content. `postal_address`: lines of text. */
 type Additions = { preview_text: string | null; postal_address: string | null }
@@ -20,10 +20,10 @@ const PADDING = '&nbsp;&zwnj;'.repeat(80)
  * neither part has an unsubscribe link. Its values come from `recipientValues`.
  */
 export function freezeContent({ html, text }: Source, { preview_text, postal_address }: Additions): Source {
-  const isWithout = !hasUnsubscribeLink(html) && !hasUnsubscribeLink(text)
+  const needsFooter = !hasUnsubscribeLink(html) && !hasUnsubscribeLink(text)
   const shown = html && preview_text ? insertPreview(html, preview_text) : html
-  if (!isWithout) return nameBareKeys({ html: shown, text })
-  return nameBareKeys({
+  if (!needsFooter) return renameBareKeys({ html: shown, text })
+  return renameBareKeys({
     html: shown && insertFooter(shown, postal_address),
     // An empty text beside html means no text part.
     text: text && `${text.trimEnd()}\n\n-- \n${textLines(postal_address)}Unsubscribe: ${LINK}\n`,

@@ -38,11 +38,10 @@ export function listContentKeys(...sources: (string | null)[]): ContentKey[] {
 }
 
 /**
- * Returns the source with its placeholders without a fallback renamed if others of the same key have one: a property's fallback
- * applies to the former only, and a content has one value per key. `__proto__` is renamed too, since it cannot be a key of
- * values.
+ * If a key has placeholders with a fallback and others without one, renames the latter in the source: only they get the fallback
+ * of a property, and a content has one value per key. `__proto__` is renamed too, since it cannot be a key of values.
  */
-export function nameBareKeys({ html, text }: Source): Source {
+export function renameBareKeys({ html, text }: Source): Source {
   const slots = [html, text].flatMap(slotsOf)
   const withFallback = new Set(slots.filter(({ fallback }) => fallback !== undefined).map(({ key }) => key))
   const rename = (source: string | null) => {
@@ -62,7 +61,7 @@ export function nameBareKeys({ html, text }: Source): Source {
   return { html: rename(html), text: rename(text) }
 }
 
-/** Returns a piece of such a source with the names as they were written. */
+/** Undoes the renaming in a piece of such a source. */
 export function writtenNames(text: string): string {
   return text.replaceAll(`{{${RENAMED}`, '{{')
 }
@@ -96,7 +95,7 @@ export function recipientValues(keys: ContentKey[], lookup: Lookup): Record<stri
   return values
 }
 
-/** Returns a subject without the values of a recipient. */
+/** Returns a subject as for a recipient without any values. */
 export function subjectForNobody(subject: string): string {
   const lookup = recipientLookup({ email: '', first_name: null, last_name: null, properties: {} })
   return atOnce(render(subject, 'subject', lookup)).trim()

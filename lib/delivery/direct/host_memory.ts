@@ -1,5 +1,5 @@
 import { Breaker } from '#lib/async/circuit_breaker.ts'
-import { Memory } from '#lib/async/ttl_cache.ts'
+import { TtlCache } from '#lib/async/ttl_cache.ts'
 import { Silence } from '#lib/delivery/silence.ts'
 import type { Protection } from '#lib/delivery/smtp/session_pool.ts'
 
@@ -11,9 +11,9 @@ const BREAKER_MS = 30 * 60_000
 
 /** Remembers recent failures of hosts, by host name. */
 export class HostMemory {
-  readonly #breakers = new Memory<Breaker>(REMEMBERED_HOSTS)
-  readonly #silences = new Memory<Silence>(REMEMBERED_HOSTS)
-  readonly #withoutTls = new Memory<true>(REMEMBERED_HOSTS)
+  readonly #breakers = new TtlCache<Breaker>(REMEMBERED_HOSTS)
+  readonly #silences = new TtlCache<Silence>(REMEMBERED_HOSTS)
+  readonly #withoutTls = new TtlCache<true>(REMEMBERED_HOSTS)
 
   silenceOf(host: string): Silence {
     const silence = this.#silences.get(host) ?? new Silence()
@@ -32,9 +32,10 @@ export class HostMemory {
   }
 
   /**
-   * Returns the values of `ignore_tls` to try. If TLS is not required and fails, the host gets the mail without it (RFC 7435).
+   * Returns the values of `ignore_tls` to try in turn. If TLS is not required and fails, the host gets the mail without it (RFC
+   * 7435).
    */
-  waysOf(host: string, protection: Protection): boolean[] {
+  ignoreTlsChoices(host: string, protection: Protection): boolean[] {
     if (protection !== 'none') return [false]
     return this.#withoutTls.get(host) ? [true] : [false, true]
   }

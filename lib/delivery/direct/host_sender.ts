@@ -1,7 +1,7 @@
 import { SmtpConnectError } from '#lib/delivery/smtp/errors.ts'
 import type { SmtpServer, SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { SmtpSession } from '#lib/delivery/smtp/session.ts'
-import { type Protection, Sessions } from '#lib/delivery/smtp/session_pool.ts'
+import { type Protection, SessionPool } from '#lib/delivery/smtp/session_pool.ts'
 import { formatReply } from '#lib/delivery/smtp_reply.ts'
 import type { Outcome, Outgoing } from '#lib/delivery/transport.ts'
 import { HostMemory } from './host_memory.ts'
@@ -36,12 +36,12 @@ export type HostAttempt = {
 /** Sends to hosts by name. Connections are kept while there is mail. Hosts that cannot be reached are left alone for a while. */
 export class HostSender {
   readonly #options: HostOptions
-  readonly #sessions: Sessions
+  readonly #sessions: SessionPool
   readonly #memory = new HostMemory()
 
   constructor(options: HostOptions) {
     this.#options = options
-    this.#sessions = new Sessions(options.connections)
+    this.#sessions = new SessionPool(options.connections)
   }
 
   async send(attempt: HostAttempt): Promise<HostTry> {
@@ -107,7 +107,7 @@ export class HostSender {
     const { timeouts } = this.#options
     let failure: SmtpConnectError | null = null
     for (const address of server.addresses) {
-      for (const ignore_tls of this.#memory.waysOf(server.host, protection)) {
+      for (const ignore_tls of this.#memory.ignoreTlsChoices(server.host, protection)) {
         const connect = Math.min(timeouts.connect, until - performance.now())
         if (failure && connect <= 0) throw failure
         this.#sessions.makeRoom()

@@ -35,7 +35,7 @@ export async function findMailServers(domain: string, options: ServersOptions): 
   if (mx.outcome === 'failed') return later(`The mail servers of ${domain} could not be looked up: ${mx.reason}.`)
   if (mx.outcome === 'none') {
     if (!mx.exists) return noSuchDomain(domain)
-    return judge(domain, [await lookUp({ exchange: domain, priority: 0 }, options)], options, true)
+    return chooseServers(domain, [await lookUp({ exchange: domain, priority: 0 }, options)], options, true)
   }
   // RFC 7505: a null MX is the only record.
   if (mx.records.every(({ exchange }) => exchange === '')) {
@@ -45,7 +45,7 @@ export async function findMailServers(domain: string, options: ServersOptions): 
     .filter(({ exchange }) => exchange !== '' && !isIP(exchange))
     .sort((a, b) => a.priority - b.priority)
     .slice(0, MAX_HOSTS)
-  return judge(domain, await Promise.all(best.map(record => lookUp(record, options))), options, false)
+  return chooseServers(domain, await Promise.all(best.map(record => lookUp(record, options))), options, false)
 }
 
 type Host = Mx & { answer: Answer<string> }
@@ -54,7 +54,7 @@ async function lookUp(mx: Mx, { dns }: ServersOptions): Promise<Host> {
   return { ...mx, answer: await dns.addresses(mx.exchange) }
 }
 
-function judge(domain: string, hosts: Host[], options: ServersOptions, isImplicit: boolean): MailServers {
+function chooseServers(domain: string, hosts: Host[], options: ServersOptions, isImplicit: boolean): MailServers {
   const { policy, isOwn = isOwnAddress, helo_name } = options
   const found = hosts.flatMap(host => (host.answer.outcome === 'found' ? [{ ...host, all: host.answer.records }] : []))
   const isSelf = ({ exchange, all }: (typeof found)[number]) =>
@@ -87,7 +87,7 @@ function noSuchDomain(domain: string): MailServers {
   return { outcome: 'refused', refusal: bounce('550 5.1.2', `${domain} has no mail server.`) }
 }
 
-/** Words a refusal as a server of the recipient would. */
+/** Returns a refusal as if a server of the recipient had sent it. */
 function bounce(code: string, text: string): Refused {
   return { ...judgeReply(`${code} ${text}`, 'rcpt'), reason: text }
 }
@@ -100,8 +100,8 @@ function later(reason: string): MailServers {
   return { outcome: 'refused', refusal: { outcome: 'deferred', class: 'infrastructure', reason } }
 }
 
-/** Sorts by preference, at random among equals (RFC 5321 section 5.1). */
-export function inTurn(servers: MailServer[]): MailServer[] {
+/** Sorts servers by preference, in random order among equals (RFC 5321 section 5.1). */
+export function byPreference(servers: MailServer[]): MailServer[] {
   return servers
     .map(server => ({ server, order: Math.random() }))
     .sort((a, b) => a.server.priority - b.server.priority || a.order - b.order)

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers'
-import { Memory, remember } from '#lib/async/ttl_cache.ts'
+import { remember, TtlCache } from '#lib/async/ttl_cache.ts'
 import { now } from '#lib/clock.ts'
 import type { Log } from '#lib/log.ts'
 import type { Dns } from '#lib/net/dns.ts'
@@ -8,7 +8,7 @@ import { type FetchPolicy, fetchSafely } from '#lib/net/fetch_safely.ts'
 /** Loaded on first use: it takes a tenth of a second, and workers that relay or capture mail never need it. */
 const mailauth = () => import('mailauth/lib/mta-sts.js')
 
-/** A stored policy. `mode` none: it demands nothing. */
+/** A stored policy. `mode` none: it has no requirements. */
 export type StsPolicy = { policy_id: string; mode: 'enforce' | 'testing' | 'none'; mx: string[]; expires_at: Date }
 
 /** Stores policies beyond the life of the process, so that an attacker who later blocks DNS cannot make us forget them. */
@@ -52,7 +52,7 @@ export type FindStsPolicy = (domain: string) => Promise<StsPolicy | null>
 
 /** Caches policies for some minutes. Rejects only if the store does. */
 export function createMtaSts(options: StsOptions): FindStsPolicy {
-  const memory = new Memory<{ policy: StsPolicy | null }>(REMEMBERED)
+  const memory = new TtlCache<{ policy: StsPolicy | null }>(REMEMBERED)
   const find = remember(memory, async domain => ({ policy: await findPolicy(domain, options) }), cacheTimeOf)
   return async domain => (await find(domain)).policy
 }
@@ -82,10 +82,12 @@ async function findPolicy(domain: string, options: StsOptions): Promise<StsPolic
     if (!policy_id) return valid
     if (policy_id === valid?.policy_id && valid.expires_at.getTime() > now().getTime() + REFRESH_MS) return valid
     const policy = await fetchPolicy(domain, policy_id, options)
-    await store.save(domain, policy).catch(error => log.error({ err: error, domain }, 'a policy is not kept'))
+    await store
+      .save(domain, policy)
+      .catch(error => log.error({ err: error, domain }, 'an MTA-STS policy could not be stored'))
     return policy
   } catch (error) {
-    log.info({ err: error, domain }, 'an MTA-STS policy could not be had')
+    log.info({ err: error, domain }, 'an MTA-STS policy could not be fetched')
     return valid
   }
 }
@@ -114,7 +116,7 @@ async function fetchPolicy(domain: string, policy_id: string, options: StsOption
   const type = answer.headers['content-type'] ?? ''
   if (answer.status !== 200 || !/^text\/plain\b/i.test(type)) {
     answer.close()
-    throw new Error(`it answered ${answer.status} ${type}`)
+    throw new Error(`it responded with ${answer.status} ${type}`)
   }
   const { parsePolicy } = await mailauth()
   const { mode, mx = [], maxAge = 0 } = parsePolicy(await buffer(answer.body))

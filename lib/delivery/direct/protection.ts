@@ -5,7 +5,7 @@ import type { MailServer } from './mail_servers.ts'
 import { allowsHost, type StsPolicy } from './mta_sts.ts'
 
 /** Returns how a connection to the host must be protected; null if no mail may go there (RFC 8461 section 5). */
-export async function demandProtection(
+export async function requiredProtection(
   server: MailServer,
   policy: StsPolicy | null,
   { tls }: Outgoing,
@@ -14,8 +14,8 @@ export async function demandProtection(
   return tls === 'enforced' ? 'encrypted' : 'none'
 }
 
-/** Logs mail that an MTA-STS policy in testing mode would have blocked (RFC 8461 section 5). */
-export async function reportTest(
+/** Logs mail that an MTA-STS policy in testing mode would block if it were enforced (RFC 8461 section 5). */
+export async function reportTestedPolicy(
   { host }: MailServer,
   policy: StsPolicy,
   protection: Protection,
@@ -23,5 +23,5 @@ export async function reportTest(
   log: Log,
 ): Promise<void> {
   if (protection === 'verified' && (await allowsHost(policy, host))) return
-  log.info({ delivery_id, host, protection }, 'an MTA-STS policy that is being tested would have kept this mail')
+  log.info({ delivery_id, host, protection }, 'an MTA-STS policy in testing mode would have blocked this mail')
 }

@@ -1,5 +1,5 @@
 import type { Share } from '#lib/async/fair_queue.ts'
-import { Memory } from '#lib/async/ttl_cache.ts'
+import { TtlCache } from '#lib/async/ttl_cache.ts'
 
 /** Connections to a provider that has not responded yet. Each reply adds one. */
 const FIRST_CONNECTIONS = 4
@@ -21,8 +21,9 @@ type Limit = {
   hasAnswered: boolean
   pause: number
   paused_until: number
-  /** The time up to which the rate is used, and the time up to which turns were given to waiting mail. */
+  /** The messages sent so far use up the rate until this time. */
   used_until: number
+  /** The last time that was given to a waiting message as its turn. */
   turns_until: number
 }
 
@@ -36,25 +37,25 @@ export type Delay = { reason: string; delay: number }
  * limit is halved and no mail is sent during a pause, which doubles from 30 s to 30 min until the provider accepts mail again.
  */
 export class ProviderLimits {
-  readonly #limits: Memory<Limit>
+  readonly #limits: TtlCache<Limit>
   readonly #connections: number
   /** Milliseconds between two messages, for all workers together. */
-  readonly #interval_of_all: number
+  readonly #total_interval: number
   #interval: number
   readonly #now: () => number
 
   /** @param options most `connections`, messages `per_minute` of all workers together (0: no limit), a clock in ms */
   constructor({ connections, per_minute, now = () => performance.now() }: Options) {
-    this.#limits = new Memory(REMEMBERED, now)
+    this.#limits = new TtlCache(REMEMBERED, now)
     this.#connections = connections
-    this.#interval_of_all = per_minute > 0 ? 60_000 / per_minute : 0
-    this.#interval = this.#interval_of_all
+    this.#total_interval = per_minute > 0 ? 60_000 / per_minute : 0
+    this.#interval = this.#total_interval
     this.#now = now
   }
 
   /** Divides the rate among this many processes, of which this one takes an equal part. */
   shareWith(workers: number): void {
-    this.#interval = this.#interval_of_all * Math.max(1, workers)
+    this.#interval = this.#total_interval * Math.max(1, workers)
   }
 
   share(provider: string): Share {
@@ -86,7 +87,7 @@ export class ProviderLimits {
     // Waiting messages return one after the other.
     const next = Math.max(limit.turns_until + this.#interval, used_until - burst)
     limit.turns_until = Math.min(next, now + LONGEST_TURN_MS)
-    return { reason: `${provider} has had what it gets in a minute.`, delay: (limit.turns_until - now) / 1000 }
+    return { reason: `The rate limit of ${provider} is reached.`, delay: (limit.turns_until - now) / 1000 }
   }
 
   /** Reports that the provider accepted a message, or refused one because of that message. */

@@ -1,5 +1,5 @@
 import { Semaphore } from '#lib/async/semaphore.ts'
-import { Memory, remember } from '#lib/async/ttl_cache.ts'
+import { remember, TtlCache } from '#lib/async/ttl_cache.ts'
 import type { Answer } from '#lib/net/dns.ts'
 import { findMailServers, type MailServers, type ServersOptions } from './mail_servers.ts'
 
@@ -20,13 +20,13 @@ export function rememberServers(options: ServersOptions): (domain: string) => Pr
   const room = new Semaphore(LOOKUPS)
   const { mx, addresses } = options.dns
   const cacheTimeOf = ({ outcome }: Answer<string>) => (outcome === 'failed' ? UNSURE_MS : ADDRESSES_MS)
-  const addressesOf = remember(new Memory<Answer<string>>(REMEMBERED_DOMAINS), addresses, cacheTimeOf)
+  const addressesOf = remember(new TtlCache<Answer<string>>(REMEMBERED_DOMAINS), addresses, cacheTimeOf)
   const dns = { mx, addresses: (name: string) => addressesOf(name) }
   const find = async (domain: string) => {
     await room.acquire()
     return findMailServers(domain, { ...options, dns }).finally(() => room.release())
   }
-  return remember(new Memory<MailServers>(REMEMBERED_DOMAINS), find, found => {
+  return remember(new TtlCache<MailServers>(REMEMBERED_DOMAINS), find, found => {
     const isUnsure = found.outcome === 'found' ? found.unsure : found.refusal.outcome === 'deferred'
     return isUnsure ? UNSURE_MS : FOUND_MS
   })

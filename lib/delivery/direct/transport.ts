@@ -6,10 +6,10 @@ import { domainOf } from '#lib/mail/address.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import type { AddressPolicy } from '#lib/net/fetch_safely.ts'
 import { type HostOptions, HostSender, type HostTry } from './host_sender.ts'
-import { inTurn, type MailServer, providerOf } from './mail_servers.ts'
+import { byPreference, type MailServer, providerOf } from './mail_servers.ts'
 import type { FindStsPolicy, StsPolicy } from './mta_sts.ts'
 import { OutboundWatch } from './outbound_watch.ts'
-import { demandProtection, reportTest } from './protection.ts'
+import { reportTestedPolicy, requiredProtection } from './protection.ts'
 import { ProviderLimits } from './provider_limits.ts'
 import { rememberServers } from './remember_servers.ts'
 import { asksToSlowDown } from './throttling.ts'
@@ -72,7 +72,7 @@ export class DirectTransport implements Transport {
     const known = await orStop(this.#lookUp(domainOf(outgoing.recipient)), outgoing.signal)
     if (!known) return { outcome: 'released', reason: 'The worker stopped.' }
     const [found, policy] = known
-    return found.outcome === 'refused' ? found.refusal : this.#tryAll(inTurn(found.servers), policy, outgoing)
+    return found.outcome === 'refused' ? found.refusal : this.#tryAll(byPreference(found.servers), policy, outgoing)
   }
 
   close(): void {
@@ -89,13 +89,13 @@ export class DirectTransport implements Transport {
     const until = performance.now() + CONNECTS_PER_ATTEMPT * this.#options.timeouts.connect
     let last = NONE_ALLOWED
     for (const server of servers) {
-      const protection = await demandProtection(server, policy, outgoing)
+      const protection = await requiredProtection(server, policy, outgoing)
       if (!protection) continue
       const wait = this.#limits.admit(providerOf(server.host))
       if (wait) return { outcome: 'released', ...wait }
       const tried = await this.#try(server, protection, until, outgoing)
       if (policy?.mode === 'testing' && tried.protection) {
-        await reportTest(server, policy, tried.protection, outgoing, this.#options.log)
+        await reportTestedPolicy(server, policy, tried.protection, outgoing, this.#options.log)
       }
       last = tried.outcome
       if (tried.isOver || performance.now() >= until || server === servers.at(-1)) return this.#conclude(server, last)

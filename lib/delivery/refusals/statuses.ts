@@ -1,6 +1,6 @@
 import type { Rule } from './rule.ts'
 
-/** Statuses (RFC 3463 3) that say something (not X.0.0, X.1.0, X.2.0). They apply if no words before them did. */
+/** Statuses (RFC 3463 3) that name a cause, unlike X.0.0, X.1.0 and X.2.0. They apply if no rule with words before them does. */
 export const STATUSES: Rule[] = [
   { class: 'recipient', status: /^7\.13$/, reply: '525 5.7.13 Refused' },
   { class: 'recipient', status: /^7\.27$/, reply: '550 5.7.27 Refused' },

@@ -4,7 +4,7 @@ import type { Rule } from './rule.ts'
 
 const AFTER_RCPT: Stage[] = ['data', 'dot']
 
-/** Ambiguous words, which count only if no code says anything, and at last the command that was refused. */
+/** Ambiguous words, which count only if no code names a cause. If they do not match either, the refused command decides. */
 export const VAGUE: Rule[] = [
   { class: 'policy', words: /\brelay(?!=\[)|client host/i, reply: '550 relay refused' },
   {

@@ -8,8 +8,8 @@ export type Protection = 'none' | 'encrypted' | 'verified'
 
 /** Connects and authenticates. */
 export async function connect(connection: SMTPConnection, { auth }: SmtpServer): Promise<void> {
-  await called(connection, done => connection.connect(done))
-  if (auth) await called(connection, done => connection.login({ credentials: auth }, done))
+  await promised(connection, done => connection.connect(done))
+  if (auth) await promised(connection, done => connection.login({ credentials: auth }, done))
 }
 
 /** Resolves with the server's reply to the end of the message. */
@@ -28,7 +28,7 @@ export function sendMessage(
 
 /** Makes the connection ready for another message. */
 export function reset(connection: SMTPConnection): Promise<void> {
-  return called(connection, done => connection.reset(done))
+  return promised(connection, done => connection.reset(done))
 }
 
 export function protectionOf(connection: SMTPConnection): Protection {
@@ -37,8 +37,8 @@ export function protectionOf(connection: SMTPConnection): Protection {
   return _socket?.authorized ? 'verified' : 'encrypted'
 }
 
-/** Promisifies one call of the connection. Also rejects on an error event of the connection. */
-function called(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
+/** Makes a promise of one call of the connection. Also rejects on an error event of the connection. */
+function promised(connection: SMTPConnection, call: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     connection.once('error', reject)
     call(error => {

@@ -4,8 +4,9 @@ import type { Outgoing } from '#lib/delivery/transport.ts'
 /** Bytes of a message written at a time. Bytes that the server has not accepted hold back the rest, and the fence. */
 const SLICE = 64 * 1024
 
-/** One message on its way: yields the bytes, waits for the fence, and only then ends, which writes the dot. */
+/** One attempt to send a message. Its stream yields the bytes, waits for the fence, and only then ends, which writes the dot. */
 export class Attempt {
+  /** `pre`: no dot yet; `refused`: the fence refused the dot, so it is not written; `dot`: it is written. */
   phase: 'pre' | 'refused' | 'dot' = 'pre'
   /** The server has asked for the content. */
   isBegun = false

@@ -12,7 +12,7 @@ import type { SmtpServer } from './server.ts'
  */
 export type Failure = { outcome: Outcome; wasStale: boolean; connection: 'keep' | 'reset' | 'close' }
 
-/** Interprets the error of an attempt. Whether a retry is safe depends on the phase reached, never on the error's code. */
+/** Interprets the error of an attempt. The phase it reached decides if a retry is safe, never the error's code. */
 export function explainFailure(error: ServerError, attempt: Attempt, server: SmtpServer, isStopped: boolean): Failure {
   // nodemailer compared the size with the server's limit and sent nothing. Treated as a refusal by the server.
   const isTooLarge = error.code === 'EMESSAGE' && error.command === 'MAIL FROM' && !error.response

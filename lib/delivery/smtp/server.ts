@@ -29,8 +29,8 @@ export type SmtpTimeouts = {
   /** From the final dot until the delivery is set aside and continues to wait without a slot. Default: 30 s. */
   silence?: number
   /**
-   * A relay is skipped for the next one if all its connections are in use and, with a message ended, it has sent no reply for
-   * this long. Default: 1 s.
+   * A relay is skipped if all its connections are in use and it has sent no reply for this long after the end of a message.
+   * Default: 1 s.
    */
   stall?: number
 }

@@ -56,14 +56,14 @@ export class SmtpSession {
     return session
   }
 
-  /** Sends one message. Whether a retry is safe depends on the phase reached, never on an error's code. */
+  /** Sends one message. After an error the phase reached decides if a retry is safe, never the error's code. */
   async send(outgoing: Outgoing): Promise<Outcome> {
     const attempt = new Attempt(outgoing, () => this.#open)
     this.sent++
     this.wasStale = false
     try {
       const reply = await this.#exchange(outgoing, attempt)
-      if (attempt.phase !== 'dot') throw new Error('the server answered before the message had ended')
+      if (attempt.phase !== 'dot') throw new Error('the server replied before the message had ended')
       return { outcome: 'delivered', reply, via: this.#server.via }
     } catch (error) {
       return await this.#explain(error as ServerError, attempt, outgoing)

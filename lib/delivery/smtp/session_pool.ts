@@ -11,8 +11,8 @@ type Idle = { host: string; session: SmtpSession; timer: NodeJS.Timeout }
 
 const RANK: Record<Protection, number> = { none: 0, encrypted: 1, verified: 2 }
 
-/** Idle connections of many hosts. Together with those in use and not set aside there are at most `most`. */
-export class Sessions {
+/** Idle connections to many hosts. Together with those in use there are at most `most`; those set aside do not count. */
+export class SessionPool {
   readonly #idle: Idle[] = []
   readonly #busy = new Set<SmtpSession>()
   readonly #most: number

@@ -5,7 +5,7 @@ import type { Outcome, Outgoing, Transport } from '#lib/delivery/transport.ts'
 import { SmtpConnectError } from './errors.ts'
 import type { SmtpServer, SmtpTimeouts } from './server.ts'
 import { SmtpSession } from './session.ts'
-import { Sessions } from './session_pool.ts'
+import { SessionPool } from './session_pool.ts'
 
 const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true } as const
 
@@ -36,7 +36,7 @@ export function createSmtpTransport(
   connections: number,
   onConfiguration: (fault: string | null) => void = () => {},
 ): Transport {
-  const sessions = new Sessions(connections)
+  const sessions = new SessionPool(connections)
   const breaker = new Breaker()
 
   const sendOn = (session: SmtpSession, outgoing: Outgoing): Promise<Outcome> =>

@@ -4,18 +4,18 @@ import { planRecord, type Step } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import type { ProviderZone } from './zone.ts'
 
-/** A record as it is entered at the DNS provider. */
-const Named = z.object({
+/** A record by its name at the DNS provider. */
+const RecordName = z.object({
   type: z.string().describe('`TXT`, `MX` or `CNAME`.'),
   name: z.string().describe('Name within the zone.'),
 })
-const NamedWhy = Named.extend({ message: z.string().describe('Why it was not written.') })
+const UnwrittenRecord = RecordName.extend({ message: z.string().describe('Why it was not written.') })
 
 /** The result per record: written, skipped, or refused by the provider. */
 export const Applied = z.object({
-  applied: z.array(Named).describe('Records that were written.'),
-  skipped: z.array(NamedWhy).describe('Records that already exist, or that conflict with another record.'),
-  failed: z.array(NamedWhy).describe('Records that the provider refused.'),
+  applied: z.array(RecordName).describe('Records that were written.'),
+  skipped: z.array(UnwrittenRecord).describe('Records that already exist, or that conflict with another record.'),
+  failed: z.array(UnwrittenRecord).describe('Records that the provider refused.'),
 })
 export type Applied = z.infer<typeof Applied>
 

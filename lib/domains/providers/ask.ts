@@ -19,7 +19,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 /** Returns a function that sends requests to one provider. `signal` ends all of them. */
 export function createProviderClient({ provider, url, policy }: ProviderApi, signal: AbortSignal): ProviderClient {
-  // The operator has chosen this port, so the limits for ports of users do not apply.
+  // The operator chose this URL, so the limits on the ports of users' URLs do not apply.
   const own = { ...policy, ports: [portOf(new URL(url))] }
   return async (path, request = {}) => {
     try {
@@ -28,9 +28,9 @@ export function createProviderClient({ provider, url, policy }: ProviderApi, sig
       const { status, body } = await fetchSafely({ ...request, ...limits, url: url + path }, own)
       return { status, text: (await buffer(body)).toString() }
     } catch (cause) {
-      if (signal.aborted) throw new ProviderError(`${provider} did not answer in time.`, { cause })
+      if (signal.aborted) throw new ProviderError(`${provider} did not respond in time.`, { cause })
       if (!(cause instanceof FetchError)) throw cause
-      throw new ProviderError(`${provider} could not be asked.`, { cause })
+      throw new ProviderError(`${provider} could not be reached.`, { cause })
     }
   }
 }
@@ -38,7 +38,7 @@ export function createProviderClient({ provider, url, policy }: ProviderApi, sig
 /** Per request. */
 const DEADLINE_MS = 10_000
 
-/** Returns undefined if the text is not JSON, such as a proxy's page or an empty body; the status says enough. */
+/** Returns undefined if the text is not JSON, such as a proxy's page or an empty body; then the status is reported. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -47,9 +47,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-const MAX_WORDS = 300
+/** In characters. */
+const MAX_MESSAGE = 300
 
-/** In characters. A user name of three letters would occur in many words. */
+/** In characters. Shorter secrets are not redacted: a user name of three letters would occur in many words. */
 const MIN_SECRET = 4
 
 /** Returns a provider's message on one line, without the credentials, which some providers repeat. */
@@ -64,5 +65,5 @@ export function wordsOf(text: string, secrets: string[]): string {
     .sort((one, other) => other.length - one.length)
     .reduce((words, form) => words.replaceAll(new RegExp(RegExp.escape(form), 'gi'), '[redacted]'), text)
   const line = hidden.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()
-  return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS).toWellFormed()}…` : line
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE).toWellFormed()}…` : line
 }

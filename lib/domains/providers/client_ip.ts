@@ -7,6 +7,6 @@ export function clientIp(configured: string | undefined): string {
   const address = configured ?? hostAddresses().find(own => isIPv4(own) && isPublicAddress(own))
   if (address !== undefined) return address
   throw new ProviderError(
-    'Namecheap has to be told the public IPv4 address of this server, which has none itself: the operator may set NAMECHEAP_CLIENT_IP.',
+    'Namecheap requires the public IPv4 address of this server, which is not known: the operator can set NAMECHEAP_CLIENT_IP.',
   )
 }

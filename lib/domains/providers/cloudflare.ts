@@ -24,7 +24,7 @@ const Records = z.object({
   result: z.array(z.object({ id: z.string(), type: z.string(), name: z.string(), content: z.string() })),
 })
 
-/** Per name, which never has so many. */
+/** Per name. No name has this many. */
 const MAX_RECORDS = 100
 
 /** In seconds; Cloudflare calls 1 automatic. */
@@ -90,6 +90,8 @@ function read<Schema extends z.ZodType>(schema: Schema, { status, text }: Provid
   const parsed = schema.safeParse(json)
   if (status >= 200 && status < 300 && parsed.success) return parsed.data
   const refusal = Refusal.safeParse(json)
-  const words = refusal.success ? refusal.data.errors.map(({ message }) => message).join('; ') : `it answered ${status}`
+  const words = refusal.success
+    ? refusal.data.errors.map(({ message }) => message).join('; ')
+    : `it responded with ${status}`
   throw new ProviderError(`Cloudflare: ${words}`)
 }

@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { Dns } from '#lib/net/dns.ts'
 import { listZones } from '#lib/net/domain_name.ts'
 
-/** DNS providers by the names of their name servers. */
+/** DNS providers by the names of their name servers. `is_writable`: this server can write records there. */
 const PROVIDERS = [
-  { name: 'Cloudflare', servers: /\.(?:ns\.cloudflare\.com|foundationdns\.(?:com|net|org))$/, has_helper: true },
-  { name: 'GoDaddy', servers: /\.domaincontrol\.com$/, has_helper: true },
-  { name: 'Namecheap', servers: /\.registrar-servers\.com$/, has_helper: true },
+  { name: 'Cloudflare', servers: /\.(?:ns\.cloudflare\.com|foundationdns\.(?:com|net|org))$/, is_writable: true },
+  { name: 'GoDaddy', servers: /\.domaincontrol\.com$/, is_writable: true },
+  { name: 'Namecheap', servers: /\.registrar-servers\.com$/, is_writable: true },
   { name: 'Amazon Route 53', servers: /^ns-\d+\.awsdns-\d+\.(?:com|net|org|co\.uk)$/ },
   { name: 'Digital Ocean', servers: /^ns\d+\.digitalocean\.com$/ },
   { name: 'Vercel', servers: /\.vercel-dns(?:-\d+)?\.com$/ },
@@ -40,6 +40,6 @@ function providerOf(nameservers: string[]): DetectedProvider {
   return {
     provider: found?.name ?? UNIDENTIFIED,
     nameservers,
-    auto_configurable: found !== undefined && 'has_helper' in found,
+    auto_configurable: found !== undefined && 'is_writable' in found,
   }
 }

@@ -87,7 +87,7 @@ function read<Schema extends z.ZodType>(schema: Schema, { status, text }: Provid
   const parsed = schema.safeParse(json)
   if (is_good && parsed.success) return parsed.data
   const refusal = Refusal.safeParse(json)
-  if (!refusal.success) throw new ProviderError(`GoDaddy: it answered ${status}`)
+  if (!refusal.success) throw new ProviderError(`GoDaddy: it responded with ${status}`)
   const { message, fields = [] } = refusal.data
   throw new ProviderError(`GoDaddy: ${[message, ...fields.map(field => field.message)].join('; ')}`)
 }

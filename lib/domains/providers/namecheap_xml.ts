@@ -54,7 +54,7 @@ const Saved = answered({ DomainDNSSetHostsResult: z.object({ IsSuccess: z.string
  */
 export function readHosts(answer: ProviderAnswer, zone: string): { email_type: string; hosts: Host[] } {
   const { DomainDNSGetHostsResult: found } = read(Hosts, answer).ApiResponse.CommandResponse
-  if (found.Domain.toLowerCase() !== zone) throw new ProviderError(`Namecheap answered for ${found.Domain}.`)
+  if (found.Domain.toLowerCase() !== zone) throw new ProviderError(`Namecheap responded for ${found.Domain}.`)
   if (found.IsUsingOurDNS.toLowerCase() !== 'true') {
     throw new ProviderError(`The name servers of ${zone} are not those of Namecheap.`)
   }
@@ -71,7 +71,8 @@ function read<Schema extends z.ZodType>(schema: Schema, { status, text }: Provid
   const parsed = schema.safeParse(parseXml(text))
   if (parsed.success) return parsed.data
   const failure = Failure.safeParse(parseXml(text))
-  if (!failure.success) throw new ProviderError(`Namecheap: it answered ${status}, and nothing that could be read`)
+  if (!failure.success)
+    throw new ProviderError(`Namecheap: it responded with ${status} and something that could not be read`)
   const words = failure.data.ApiResponse.Errors.Error.map(error => (typeof error === 'string' ? error : error['#text']))
   throw new ProviderError(`Namecheap: ${words.join('; ')}`)
 }

@@ -56,7 +56,7 @@ function planSpf({ value: wanted }: DomainRecord, others: ZoneRecord[]): Step {
   const policies = others.filter(({ value }) => isSpfPolicy(value))
   const [policy] = policies
   if (!policy) return { act: 'add' }
-  if (policies.length > 1) return skip('There are several SPF policies at this name, of which there may be one.')
+  if (policies.length > 1) return skip('There are several SPF policies at this name, but only one is allowed.')
   const [, include = ''] = wanted.split(' ')
   const [version, ...terms] = policy.value.split(/\s+/)
   if (findSpfFault(wanted, [policy.value]) === null) return skip(THERE)

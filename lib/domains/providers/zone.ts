@@ -3,7 +3,7 @@ import type { ZoneRecord } from './plan.ts'
 
 /** A zone at a provider, opened with its owner's credentials. Each function throws ProviderError. */
 export type ProviderZone = {
-  /** Returns all records that may conflict with this one, or be it: all of its name, or those of its name whose types matter. */
+  /** Returns the records of the same name, or at least those whose types may conflict with the wanted record or be the same. */
   list(wanted: DomainRecord): Promise<ZoneRecord[]>
   /** Returns why the zone cannot have this record, or null. */
   whyNot?(wanted: DomainRecord): string | null

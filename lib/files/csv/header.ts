@@ -33,19 +33,20 @@ export function readHeader(head: string, given?: Delimiter): Header {
 }
 
 /**
- * Checks the first HEAD_BYTES of a file whose encoding may be unknown yet: a file whose first line is longer need not arrive whole.
+ * Checks that the first HEAD_BYTES of a file contain its first line, so that a file without line breaks is rejected before all of
+ * it has arrived. The encoding need not be known.
  *
  * @throws {HeaderError}
  */
 export function requireFirstLine(head: Buffer): void {
   const encoding = markedEncoding(head)
-  // Bytes that encodings with states, or of 16 bits, use for other characters too.
+  // In a 16-bit encoding or one with escape sequences, the bytes of quotes and line breaks may belong to other characters.
   if (encoding === null && (head.includes(0) || head.includes(ESCAPE))) return
   firstLine(withoutPreamble(decodeHead(head, encoding ?? 'latin1')))
 }
 
 /**
- * Checks that a header has a column of this name once, in any case: nobody knows which one of two has the addresses that are meant.
+ * Checks that a header has a column of this name once, ignoring case: with two, it is unknown which one has the right addresses.
  *
  * @throws {HeaderError}
  */

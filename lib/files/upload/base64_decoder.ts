@@ -24,7 +24,7 @@ export class Base64Decoder {
   readonly #limit: number
   readonly #hash = createHash('sha256')
   #size = 0
-  /** Text not decoded yet: less than a group of four, or a few letters and the padding after them. */
+  /** Text that is not decoded yet: less than a group of four letters, and perhaps the padding after it. */
   #rest = ''
   #fault: string | null = null
 
@@ -44,7 +44,7 @@ export class Base64Decoder {
     return this.#count(this.#decodeGroups(text, text.length) ?? this.#decodeLetters(withoutWhiteSpace(text)))
   }
 
-  /** To be called once. `bytes` are the last two at most, where the padding was or was missing. */
+  /** To be called once. `bytes` are those of the last, incomplete group: at most two. */
   end(): Decoded {
     const [letters, padding] = splitLetters(withoutWhiteSpace(this.#rest))
     if (!PADDING.test(padding)) this.#fault ??= faultOf(padding)

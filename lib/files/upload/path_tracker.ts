@@ -13,6 +13,7 @@ export class PathTracker {
   readonly #paths: readonly JsonPath[]
   /** The paths that lead into each open container, from the root down. */
   readonly #open: JsonPath[][] = []
+  /** Number of open containers that no path leads into, in the innermost one of `#open`. */
   #beside = 0
   #isValue = false
   #key: string | null = null
@@ -48,7 +49,7 @@ export class PathTracker {
     this.#key = null
   }
 
-  /** Returns the path that ends in the string that begins here; `key` for one that names a member, null for others. */
+  /** Returns the path of the string that begins here; 'key' if it is the key of a member, null for any other string. */
   nextString(): JsonPath | 'key' | null {
     const depth = this.#open.length
     if (this.#beside > 0 || depth === 0) return null

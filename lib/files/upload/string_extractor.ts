@@ -26,7 +26,7 @@ export class TooLargeError extends Error {
   override readonly name = 'TooLargeError'
 }
 
-/** Extracts strings piece by piece. It only tells strings from what is between them; JSON.parse checks the rest. */
+/** Extracts strings piece by piece. It only finds where strings begin and end; JSON.parse checks everything else. */
 export class StringExtractor {
   readonly #options: ExtractOptions
   readonly #path: PathTracker

@@ -2,7 +2,8 @@ import { TextDecoder } from 'node:util'
 import { BACKSLASH, QUOTE } from '#lib/json/bytes.ts'
 
 const LOWER_U = 0x75
-const FOREIGN = 255
+/** Marks characters that are not in a table. */
+const INVALID = 255
 /** Value of `#missing` directly after a backslash, when it is unknown whether hex digits follow. */
 const BEHIND_BACKSLASH = 5
 
@@ -12,11 +13,11 @@ const kindOf = new Uint8Array(256).fill(SPECIAL, 0, 0x20).fill(BEYOND_ASCII, 0x8
 kindOf[QUOTE] = SPECIAL
 kindOf[BACKSLASH] = SPECIAL
 
-const shortEscapes = new Uint8Array(256).fill(FOREIGN)
+const shortEscapes = new Uint8Array(256).fill(INVALID)
 for (const [name, character] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
   shortEscapes[(name as string).charCodeAt(0)] = (character as string).charCodeAt(0)
 
-const hexDigits = new Uint8Array(256).fill(FOREIGN)
+const hexDigits = new Uint8Array(256).fill(INVALID)
 for (const digit of '0123456789abcdefABCDEF') hexDigits[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
 
 /**
@@ -29,7 +30,9 @@ export class StringReader {
   isDone = false
   /** False after a lone surrogate. */
   isWellFormed = true
+  /** Hex digits of the escape that are still to come; 0 outside of an escape. */
   #missing = 0
+  /** The UTF-16 code unit of the escape, as far as its digits have been read. */
   #unit = 0
   /** The first half of a surrogate pair, whose second half may be in the next escape. */
   #high = ''
@@ -106,10 +109,10 @@ export class StringReader {
     if (this.#missing === BEHIND_BACKSLASH) {
       this.#unit = byte === LOWER_U ? 0 : (shortEscapes[byte] as number)
       this.#missing = byte === LOWER_U ? 4 : 0
-      if (this.#unit === FOREIGN) throw new SyntaxError('a bad escape in a string')
+      if (this.#unit === INVALID) throw new SyntaxError('a bad escape in a string')
     } else {
       const digit = hexDigits[byte] as number
-      if (digit === FOREIGN) throw new SyntaxError('a bad escape in a string')
+      if (digit === INVALID) throw new SyntaxError('a bad escape in a string')
       this.#unit = this.#unit * 16 + digit
       this.#missing--
     }

@@ -22,7 +22,7 @@ export class UploadedContent {
   }
 }
 
-/** The fault of an attachment's `content`, in words that follow its name. */
+/** Replaces the invalid `content` of an attachment. `fault` follows the name of the field: "must be base64 ...". */
 export class WrongContent {
   readonly fault: string
 

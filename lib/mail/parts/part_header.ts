@@ -5,8 +5,8 @@ import { MAX_HEADERS } from './limits.ts'
 import { repairHeader } from './repair_header.ts'
 
 /**
- * `bytes` are whole lines in UTF-8, `fields` the fields in them. `boundary` has one character per byte; null if there is none, or
- * no parts.
+ * `bytes` are whole lines in UTF-8, `fields` the fields in them. `boundary` has one character per byte; null if the part is not a
+ * multipart or has no boundary. `start` is the Content-ID of the root part of multipart/related (RFC 2387).
  */
 export type PartHeader = {
   bytes: Buffer

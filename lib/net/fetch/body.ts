@@ -43,17 +43,17 @@ function refuseEncoded(headers: IncomingHttpHeaders): void {
   const transfer = headers['transfer-encoding'] ?? 'chunked'
   if (content.toLowerCase() === 'identity' && transfer.toLowerCase() === 'chunked') return
   const detail = `content-encoding ${content}, transfer-encoding ${transfer}`
-  throw new FetchError('The URL answered with compressed content.', detail, { is_permanent: true })
+  throw new FetchError('The URL responded with compressed content.', detail, { is_permanent: true })
 }
 
 function tooLarge(max_bytes: number): FetchError {
   const detail = `more than ${max_bytes} bytes`
-  return new FetchError('The URL answered with too much.', detail, { is_permanent: true })
+  return new FetchError('The URL responded with too much.', detail, { is_permanent: true })
 }
 
 /** Makes the error for a body that broke off. The connection was allowed, so details reveal nothing about our network. */
 function brokenOff(error: unknown): FetchError {
   const isSlow = (error as Error).name === 'TimeoutError'
-  const reason = isSlow ? 'The URL answered too slowly.' : 'The answer of the URL broke off.'
+  const reason = isSlow ? 'The URL responded too slowly.' : 'The response of the URL broke off.'
   return new FetchError(reason, detailOf(error), { is_permanent: false, cause: error })
 }

@@ -11,9 +11,8 @@ const IDLE_MS = 4_000
 type Kept = { client: Client; timer: NodeJS.Timeout }
 
 /**
- * As `fetchSafely`, for repeated requests to the same servers that need little of the responses: a connection is kept for a few
- * seconds for the next request to its origin. Each was made to an address that was checked then. A redirect is returned as a
- * response.
+ * As `fetchSafely`, for repeated requests to the same servers, of whose responses little is needed. A connection is kept for a few
+ * seconds for the next request to its origin; its address was checked when it was opened. A redirect is returned as a response.
  */
 export class Connections {
   readonly policy: FetchPolicy
@@ -28,14 +27,14 @@ export class Connections {
   /** @throws {FetchError} if there is no response. Another error if `close` was called meanwhile */
   async ask(request: ShortRequest): Promise<ShortResponse> {
     const url = URL.parse(request.url)
-    if (!url) throw refused('the URL is none')
+    if (!url) throw refused('the URL is invalid')
     const ends_at = performance.now() + request.deadline_ms
     const kept = this.#take(url.origin)
     // The server may have closed a kept connection at that moment: then a new one is tried.
     const answer = kept && (await this.#askOver(kept, url, request).catch(() => null))
     if (answer) return answer
     const left_ms = ends_at - performance.now()
-    if (left_ms <= 0) throw unanswered(url.host, new DOMException('no answer in time', 'TimeoutError'))
+    if (left_ms <= 0) throw unanswered(url.host, new DOMException('no response in time', 'TimeoutError'))
     return this.#askAnew(url, { ...request, deadline_ms: left_ms })
   }
 

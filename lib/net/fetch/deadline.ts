@@ -10,8 +10,8 @@ export class Deadline {
 
   constructor(ms: number, given?: AbortSignal) {
     this.#given = given
-    const isLate = () => new DOMException(`not done within ${ms} ms`, 'TimeoutError')
-    this.#timer = new PatientTimer(ms, () => this.#stop.abort(isLate()))
+    const lateError = () => new DOMException(`not done within ${ms} ms`, 'TimeoutError')
+    this.#timer = new PatientTimer(ms, () => this.#stop.abort(lateError()))
     given?.addEventListener('abort', this.#giveUp)
     if (given?.aborted) this.#giveUp()
   }

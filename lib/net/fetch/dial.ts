@@ -10,7 +10,7 @@ const ADDRESS_MS = 5_000
 
 /**
  * Connects to the host of a URL; for `https:` with TLS that proves the host's name. All of its addresses must be allowed, and the
- * connection goes to one of these very addresses, so a name that resolves differently a moment later gains nothing.
+ * connection goes to one of the checked addresses, so a name that resolves differently a moment later has no effect.
  *
  * @throws {FetchError} with the same message whether the host is not allowed or unreachable
  */

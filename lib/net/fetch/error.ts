@@ -2,9 +2,9 @@
  * The only message for all failures before an allowed server accepted the request. A rejected address, a name that does not
  * resolve and a closed port must look the same, or callers could scan our network by reading errors.
  */
-const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.'
 /** Only for a server to which a connection was allowed and made. */
-const LATE = 'The server did not answer in time.'
+const LATE = 'The server did not respond in time.'
 
 /**
  * There is no response, or not the whole of it. `reason` is for the caller who gave the URL. `detail` is for the operator's log

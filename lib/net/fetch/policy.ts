@@ -33,9 +33,9 @@ export function fetchPolicy({ FETCH_PORTS, FETCH_ALLOW, FETCH_DENY, DNS_SERVERS 
 }
 
 /**
- * Checks what the URL alone shows, and returns an error for the caller who gives it to us, `must be ...`, or null. Null promises
- * nothing: the addresses of a name are checked when it is fetched. The URL parser turns spellings such as `0x7f.1`, `①②⑦.1`,
- * `127.1.` or `[::ffff:127.0.0.1]` into one address, which is checked.
+ * Checks a URL without looking up its host. Returns an error for the caller who gave it to us, `must be ...`, or null. Null does
+ * not mean that it may be fetched: the addresses of a name are checked when it is fetched. The URL parser turns spellings such as
+ * `0x7f.1`, `①②⑦.1`, `127.1.` or `[::ffff:127.0.0.1]` into one address, which is checked.
  */
 export function findUrlFault(url: string, policy: FetchPolicy): string | null {
   if (!URL.canParse(url)) return 'must be a URL'

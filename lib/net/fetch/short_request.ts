@@ -105,5 +105,5 @@ class Reader implements Dispatcher.DispatchHandler {
 }
 
 function tooLate(): Error {
-  return new DOMException('there was no answer in time', 'TimeoutError')
+  return new DOMException('there was no response in time', 'TimeoutError')
 }

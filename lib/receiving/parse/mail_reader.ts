@@ -22,8 +22,9 @@ const OPTIONS = {
 
 /** Longest header line that is parsed, since parsing takes a second per megabyte. A thousand recipients are much shorter. */
 const MAX_LINE = 256 * 1024
-const ONE = new Set(['from', 'sender', 'reply-to', 'subject'])
-const MANY = new Set(['to', 'cc', 'bcc'])
+/** Only these header fields of the message are read, and of the first kind only the first occurrence. */
+const SINGLE_FIELDS = new Set(['from', 'sender', 'reply-to', 'subject'])
+const REPEATABLE_FIELDS = new Set(['to', 'cc', 'bcc'])
 const GUESSED = 'guessed'
 const JAPANESE = /^(cs)?iso-?2022-?jp|^jis/i
 
@@ -61,9 +62,9 @@ export class MailReader extends Base {
     const seen = new Set<string>()
     const wanted = lines.filter(({ key }) => {
       if (key === 'content-id') return true
-      if (!isRoot || seen.has(key)) return isRoot && MANY.has(key)
+      if (!isRoot || seen.has(key)) return isRoot && REPEATABLE_FIELDS.has(key)
       seen.add(key)
-      return ONE.has(key) || MANY.has(key)
+      return SINGLE_FIELDS.has(key) || REPEATABLE_FIELDS.has(key)
     })
     return super.processHeaders(wanted.map(({ key, line }) => ({ key, line: line.slice(0, MAX_LINE) })))
   }

@@ -48,7 +48,7 @@ export class Base64PartDecoder extends Transform {
     const tail = this.#tail.join('').replace(/^=[=\s]{0,1000}/, '')
     const words = tail === '' ? '' : this.#decodeLines(tail)
     if (words && this.#isText) this.push(Buffer.from(`\n${words}`, 'latin1'))
-    else if (words) this.#note('There are words behind the base64 of a file: they are in the raw message only.')
+    else if (words) this.#note('Text after the base64 of a file was left out: it is only in the raw message.')
     done()
   }
 

@@ -36,8 +36,8 @@ class Rebuild {
   #count = 0
   /** True if the next bytes are the content of a part, not text before or after the parts. */
   #isContent = false
-  /** True if the content belongs to a multipart without a boundary. */
-  #isMistaken = false
+  /** True if the content belongs to a multipart that declares no boundary. */
+  #hasNoBoundary = false
 
   constructor(raw: Buffer) {
     this.#raw = raw
@@ -70,7 +70,7 @@ class Rebuild {
     const level = this.#levels.at(-1)
     if (this.#isContent) {
       this.#pieces.writeContent(content)
-      if (this.#isMistaken) this.#noteText(content)
+      if (this.#hasNoBoundary) this.#noteText(content)
     } else if (level && !level.hasParts && level.preamble === NOTHING) level.preamble = content
     this.#isContent = false
   }
@@ -100,16 +100,16 @@ class Rebuild {
       isDigest: parent === 'multipart/digest',
     })
     const { header, body } = found
-    if (found.isCut) this.#notes.add('A header has lines that are no fields: they are not shown.')
+    if (found.isCut) this.#notes.add('A header has lines that are not fields: they are not shown.')
     if (isRoot) this.#fields = header.fields
     this.#isContent = header.boundary === null
-    this.#isMistaken = this.#isContent && header.type.startsWith('multipart/')
+    this.#hasNoBoundary = this.#isContent && header.type.startsWith('multipart/')
     if (header.boundary !== null) {
       const boundary = this.#pieces.newBoundary()
       const piece = this.#pieces.writeHeader(writePartHeader(header, boundary))
       this.#levels.push({ header, piece, boundary, hasParts: false, preamble: NOTHING })
       this.#delimiters.open(header.boundary)
-    } else this.#pieces.writeHeader(this.#isMistaken ? writePartHeader(header, null) : header.bytes)
+    } else this.#pieces.writeHeader(this.#hasNoBoundary ? writePartHeader(header, null) : header.bytes)
     return body
   }
 
@@ -127,7 +127,7 @@ class Rebuild {
 
   /** Notes that a multipart without parts is shown as text. */
   #noteText(content: Buffer): void {
-    if (!isBlank(content)) this.#notes.add('It says that it has parts, but none begins in it: it is shown as text.')
+    if (!isBlank(content)) this.#notes.add('A multipart in it has no parts: it is shown as text.')
   }
 }
 

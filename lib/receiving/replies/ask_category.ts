@@ -44,11 +44,11 @@ export async function askCategory(service: AiService, policy: FetchPolicy, text:
     )
     if (status !== 200) {
       close()
-      throw new AiError(`it answered ${status}`)
+      throw new AiError(`it responded with ${status}`)
     }
     return readAnswer((await buffer(body)).toString())
   } catch (error) {
-    if (error instanceof FetchError) throw new AiError(`it could not be asked: ${error.reason}`, { cause: error })
+    if (error instanceof FetchError) throw new AiError(`it could not be reached: ${error.reason}`, { cause: error })
     throw error
   }
 }
@@ -86,7 +86,7 @@ function readAnswer(text: string): Category | null {
         .replace(/[."'`]/g, '')
     : undefined
   const category = CATEGORIES.find(name => name === word)
-  if (!category && word !== 'unsure') throw new AiError('it answered none of the words')
+  if (!category && word !== 'unsure') throw new AiError('it responded with none of the words')
   return category ?? null
 }
 

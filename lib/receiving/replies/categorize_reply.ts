@@ -2,7 +2,7 @@ import type { Category } from './category.ts'
 import { ASKED, BARE_NO, NEGATIONS, NOT_WANTED, ON_CONDITION, SUPPOSED, TROUBLE } from './patterns.ts'
 import { PHRASES } from './phrases.ts'
 
-/** Characters that are searched: people come to the point early, and the rest is about other things. */
+/** Characters that are searched. Most people say early in a reply whether they are interested. */
 const MAX_CHARACTERS = 2_500
 /** The weight of one unambiguous phrase. */
 const ENOUGH = 3
@@ -25,8 +25,8 @@ export function categorizeReply(text: string): Category | null {
       const before = sentenceBefore(whole, offset)
       if (isNotMeant(category, before, whole.slice(offset, offset + 200), found)) return blank(found)
       // `Not that I would not be interested` is not recognized.
-      const isTurned = category === 'interested' && NEGATIONS.test(before)
-      score[isTurned ? 'not_interested' : category] += isTurned ? Math.min(weight, 2) : weight
+      const isNegated = category === 'interested' && NEGATIONS.test(before)
+      score[isNegated ? 'not_interested' : category] += isNegated ? Math.min(weight, 2) : weight
       return blank(found)
     })
   }

@@ -1,4 +1,4 @@
-/** Words for another reason to write, such as an order, a bill or a defect. Interest then means something else. */
+/** Words for another reason to write, such as an order, a bill or a defect. A reply with them is never `interested`. */
 export const TROUBLE =
   /(?<!\p{L})(?:refund|crash\p{L}*|bugs?|password|passwort|log ?in|abgestürzt|complain\p{L}*|broken|not work(?:ing)?|(?:does|do|did)n't work|error|invoice|my order|our order|not arrived|hasn't arrived|cancel\p{L}*|wrong item|delivery address|overcharged|support ticket|beschwer\p{L}*|rechnung|reklamation|erstatt\p{L}*|bestellung fehlt|funktioniert nicht|kaputt|faktura\p{L}*|klagomål|reklam\p{L}*|trasig|fungerar inte|réclam\p{L}*|facture|rembours\p{L}*|ne fonctionne pas|reembolso|factura|reclam\p{L}*|no funciona|mi pedido)(?!\p{L})/u
 

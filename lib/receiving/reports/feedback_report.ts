@@ -10,7 +10,7 @@ const COMPLAINTS = ['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list', 'other
  * that it returns.
  */
 export function readFeedbackReport(parts: ReportPart[]): Report | null {
-  const report = parts.find(part => part.type === 'message/feedback-report' || isMistaken(part))
+  const report = parts.find(part => part.type === 'message/feedback-report' || isMislabelled(part))
   if (!report) return null
   const { headers: fields } = splitHeaders(Buffer.from(report.text.trimStart()))
   const feedback_type = /[a-z-]+/.exec((fields.get('feedback-type') ?? '').toLowerCase())?.[0] ?? 'abuse'
@@ -21,7 +21,7 @@ export function readFeedbackReport(parts: ReportPart[]): Report | null {
 /** Senders that return the message itself, without a feedback part: Outlook.com (JMRP), and Amazon for its customers. */
 const STAFF = ['staff@hotmail.com', 'complaints@email-abuse.amazonses.com']
 
-/** Tells whether readPlainComplaint may find a complaint. */
+/** Tells from the headers whether `readPlainComplaint` could find a complaint. */
 export function mayComplain(headers: Map<string, string>): boolean {
   return isFromStaff(headers) || headers.has('x-apple-unsubscribe')
 }
@@ -59,6 +59,6 @@ const OF_MESSAGE = new Set(['message-id', 'received', 'return-path'])
 const RETURNED = /^(?:message\/(?:rfc822|global|partial)|text\/rfc822-headers|message\/rfc822-headers)/
 
 /** Detects parts with the right fields but the wrong type. */
-function isMistaken({ type, text }: ReportPart): boolean {
+function isMislabelled({ type, text }: ReportPart): boolean {
   return /^(?:text\/plain|application\/octet-stream|text\/)/.test(type) && /^\s*Feedback-Type:\s*[a-z]/i.test(text)
 }

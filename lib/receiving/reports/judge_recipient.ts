@@ -20,7 +20,7 @@ export type ReportedRefusal = {
 export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
   const reply = replyOf(recipient)
   const parsed = parseReply(reply)
-  const stage = SAYS_ITSELF.test(parsed.enhanced ?? '') ? 'rcpt' : 'dot'
+  const stage = UNAMBIGUOUS_STATUS.test(parsed.enhanced ?? '') ? 'rcpt' : 'dot'
   const reply_class = classifyReply({ ...parsed, stage })
   // If the recipient is the cause, the next message will fail too, whichever command failed.
   const outcome = reply_class.class === 'recipient' ? 'bounced' : 'failed'
@@ -32,8 +32,8 @@ export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
   }
 }
 
-/** Statuses about the address, the mailbox or the route, which have this meaning at any command. */
-const SAYS_ITSELF = /^[45]\.[1-5]\.[1-9]/
+/** Statuses about the address, the mailbox or the route, which mean the same whichever command was refused. */
+const UNAMBIGUOUS_STATUS = /^[45]\.[1-5]\.[1-9]/
 
 const REPLY = /(?<![\d.:/])([45]\d\d)(?:[ -]+(?:[#(]?([45]\.\d{1,3}\.\d{1,3})[):]?)?\s*)(.*)$/s
 

@@ -26,8 +26,8 @@ export function readReport(raw: Uint8Array): Report | null {
 }
 
 /**
- * Tells whether a message is meant as a report of failure that readReport could not parse: by its type, or because a program sent
- * it to a return path. `path`: it came to a return path; `null`: it did, with the null sender.
+ * Tells whether a message that `readReport` could not parse is probably a report of failure: by its type, or because a program
+ * sent it to a return path. `path`: 'none' if it did not come to a return path; 'null' if it did, with the null sender.
  */
 export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): boolean {
   const headers = readHeaders(raw)

@@ -5,8 +5,8 @@ import { findAddress, type ReportedRecipient } from './report.ts'
 import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 
 /**
- * Parses a bounce in plain text: of qmail, old Exim and Exchange, Notes, and other programs with formats of their own. For
- * messages that programs have written. Returns an empty list if the text does not say that something failed, or for whom.
+ * Parses a bounce in plain text: of qmail, old Exim and Exchange, Notes, and other programs with formats of their own. The caller
+ * has checked that a program wrote the message. Returns an empty list if the text does not say that something failed, or for whom.
  */
 export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
@@ -104,8 +104,9 @@ const ALONE = new RegExp(
   String.raw`^[ \t*>-]*[<"]?(?:mailto:|smtp:|rfc822;)?(${SPEC})[>"]?[ \t]*(?::|$|\(|\[|\.\.\.)`,
   'gim',
 )
-/** sendmail: `550 <ann@x.com>... User unknown`. Exchange and Zoho: `ann@x.com on Thu, 29 Apr 2007`, `ann@x.com Invalid Address`. */
+/** sendmail: `550 <ann@x.com>... User unknown`. */
 const IN_TRANSCRIPT = new RegExp(String.raw`^[45]\d\d[ -](?:[45]\.\d\.\d )?<(${SPEC})>\.\.\.`, 'gim')
+/** Exchange and Zoho: `ann@x.com on Thu, 29 Apr 2007`, `ann@x.com Invalid Address`. */
 const AT_START = new RegExp(String.raw`^[ \t]*(${SPEC})[ \t]+(?:on \w{3},|[A-Z][a-z]+ )`, 'gm')
 const LABELLED = new RegExp(
   String.raw`(?:recipients?|user|addressee|address|to|mailbox|for|deliver(?:ed|y)?|reach|rcpt to)\b[^\n@]{0,60}?[\s:<"'(\[](${SPEC})`,

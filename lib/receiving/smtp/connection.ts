@@ -121,7 +121,7 @@ export class BoundedConnection extends SMTPConnection {
       const late = performance.now() - start - data_grace_ms
       const bytes = parser ? parser.dataBytes : 0
       if (late + data_grace_ms < data_ms && bytes >= (late / 1_000) * data_rate) return
-      this.send(421, '4.4.2 The message does not come in time')
+      this.send(421, '4.4.2 The message arrives too slowly')
     }
     clearTimeout(this.#timer)
     this.#timer = setInterval(check, Math.min(data_grace_ms, data_ms) / 4)

@@ -35,7 +35,7 @@ export class HeaderCheck {
     const { headers, header_bytes, received } = this.#limits
     if (this.#bytes > header_bytes) return new SmtpReplyError(552, '5.3.4 The header is too large')
     if (this.#headers > headers) return new SmtpReplyError(554, '5.6.0 The header has too many lines')
-    if (this.#received > received) return new SmtpReplyError(554, '5.4.6 The message goes round in a loop')
+    if (this.#received > received) return new SmtpReplyError(554, '5.4.6 The message is in a mail loop')
     return null
   }
 

@@ -26,7 +26,7 @@ export class SmtpListener extends SMTPServer {
       logger: false,
     })
     this.#limits = limits
-    // Refused clients get a reply, except in a flood of them.
+    // Above this, connections are closed without a reply. Up to it, refused clients get one.
     this.server.maxConnections = 2 * limits.connections + 50
   }
 
@@ -34,7 +34,7 @@ export class SmtpListener extends SMTPServer {
     const connection = new BoundedConnection(this, socket, this.#limits)
     const network = networkOf(findClient(connection.remoteAddress, '', undefined))
     const mine = this.#open.get(network) ?? 0
-    if (mine >= this.#limits.connections_per_address) connection.refusal = 'has too many connections of yours'
+    if (mine >= this.#limits.connections_per_address) connection.refusal = 'has too many connections from your address'
     else if (this.#count >= this.#limits.connections && !this.#spareOne())
       connection.refusal = 'has too many connections'
     else this.#enter(connection, network, mine)
@@ -52,7 +52,7 @@ export class SmtpListener extends SMTPServer {
       if (connection.refusal === null && connection.idle_ms > (spare?.idle_ms ?? this.#limits.spare_ms))
         spare = connection
     }
-    spare?.send(421, '4.3.2 Your place is needed, try again later')
+    spare?.send(421, '4.3.2 Closing this idle session for another client, try again later')
     return spare !== null
   }
 

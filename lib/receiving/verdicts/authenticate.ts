@@ -2,12 +2,12 @@ import { Piscina } from 'piscina'
 import { checkOrigin, type MessageToCheck, type Origin } from './check_origin.ts'
 
 /**
- * Largest message that is checked on this thread: with eight signatures it takes 20 ms, and up to 150 if it is made to be slow.
- * One of 25 MB takes half a second with one signature, which must not block anything else.
+ * Largest message that is checked on this thread: with eight signatures it takes 20 ms, and up to 150 ms if its author made it
+ * slow on purpose. One of 25 MB takes half a second with one signature, which must not block anything else.
  */
 const MAX_HERE = 64 * 1024
 
-/** Includes the wait for a thread. Afterwards the thread is terminated, with the few checks that it runs. */
+/** Includes the wait for a thread. After this time the thread is terminated, with the other checks that it runs. */
 const DEADLINE_MS = 20_000
 
 /** Concurrent checks per thread, which mostly wait for DNS. */

@@ -31,8 +31,8 @@ const DMARC_LIMITS = { deadline_ms: 4_000, lookups: 60 }
 const STRICT = { strict: true, minBitLength: 1024 }
 
 /**
- * Checks SPF (of MAIL FROM, or of HELO for the null sender), DKIM, ARC and DMARC, which depends on SPF and DKIM. An ARC chain is
- * only reported and lets nothing pass, since that would need a list of trusted sealers.
+ * Checks SPF (of MAIL FROM, or of HELO for the null sender), DKIM, ARC and DMARC, which depends on SPF and DKIM. The result of ARC
+ * is only reported: it never makes DMARC pass, since that would require a list of trusted sealers.
  */
 export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
   // Loaded on first use: it takes a quarter of the start of a process.
@@ -59,7 +59,7 @@ export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
     headerFrom: signed.headerFrom,
     fromFields: signed.fromFields,
     spfDomains: sender.status.result === 'pass' ? [sender.domain] : [],
-    dkimDomains: signed.results.filter(holds).map(({ signingDomain = '' }) => ({ domain: signingDomain })),
+    dkimDomains: signed.results.filter(coversBody).map(({ signingDomain = '' }) => ({ domain: signingDomain })),
     arcResult: chain,
     resolver: createLookUp(dns, DMARC_LIMITS),
   })
@@ -86,7 +86,7 @@ const SPF: Record<SpfWord, Verdict> = {
 
 /** One valid signature is enough (RFC 6376 section 6.1). Without any signature the result is neutral. */
 function dkimVerdict({ results }: DKIMVerifyResult): Verdict {
-  if (results.some(holds)) return 'PASS'
+  if (results.some(coversBody)) return 'PASS'
   const words = results.map(({ status }) => status.result)
   if (words.includes('pass') || words.every(word => word === 'none')) return 'GRAY'
   return words.includes('temperror') ? 'PROCESSING_FAILED' : 'FAIL'
@@ -96,7 +96,7 @@ function dkimVerdict({ results }: DKIMVerifyResult): Verdict {
  * Tells whether a signature is valid for the whole body. If the body continues after its `l=`, anybody may have added that and
  * sent it on (RFC 6376 section 8.2).
  */
-function holds({ status }: DKIMResult): boolean {
+function coversBody({ status }: DKIMResult): boolean {
   return status.result === 'pass' && !status.underSized
 }
 

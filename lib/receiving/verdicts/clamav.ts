@@ -70,7 +70,7 @@ function readAnswer(socket: Socket): Promise<string> {
       text += part
       const [answer, ...rest] = text.split('\0')
       if (rest.length > 0) resolve(answer as string)
-      else if (text.length > MAX_ANSWER) reject(new Error('clamd answered too much'))
+      else if (text.length > MAX_ANSWER) reject(new Error('clamd responded with too much'))
     })
   })
 }
@@ -78,5 +78,5 @@ function readAnswer(socket: Socket): Promise<string> {
 function verdictOf(answer: string): Verdict {
   if (answer === 'stream: OK') return 'PASS'
   if (/^stream: .+ FOUND$/.test(answer)) return 'FAIL'
-  throw new Error(`clamd answered "${answer.slice(0, 200)}"`)
+  throw new Error(`clamd responded with "${answer.slice(0, 200)}"`)
 }

@@ -40,7 +40,7 @@ async function ask(dns: Dns, name: string, type: string): Promise<Answer<unknown
     case 'CNAME':
       return dns.cname(name)
   }
-  throw new TypeError(`nobody asks for ${type}`)
+  throw new TypeError(`look-ups of ${type} records are not supported`)
 }
 
 async function within<Value>(ms: number, value: Promise<Value>): Promise<Value | null> {

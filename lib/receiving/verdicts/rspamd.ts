@@ -45,7 +45,7 @@ export async function checkSpam(
   } as const
   const answer = await fetchSafely({ url: target.href, ...request }, policyFor(target, dns_servers))
   const chunks = await Array.fromAsync(answer.body)
-  if (answer.status !== 200) throw new Error(`rspamd answered ${answer.status}`)
+  if (answer.status !== 200) throw new Error(`rspamd responded with ${answer.status}`)
   const { action, is_skipped } = Answer.parse(JSON.parse(Buffer.concat(chunks).toString()))
   // rspamd also calls a check skipped if the result was known at once, without further checks.
   return is_skipped && action === 'no action' ? 'GRAY' : (VERDICTS[action] ?? 'GRAY')

@@ -1,6 +1,6 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
-import { FIRST_ID, firstId, idsOf, LAST_ID, previousId } from '#lib/id_ranges.ts'
+import { FIRST_ID, firstId, idRange, LAST_ID, previousId } from '#lib/id_ranges.ts'
 import { searchedTerms } from '#lib/sending/search_terms.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
 import { emptyPage, type Ids, type Page, type Position, readHeavyPage } from '#sql/page.ts'
@@ -106,7 +106,7 @@ function toSearch(
   { domain_id, template_id }: { domain_id: string | undefined; template_id: string | undefined },
 ): Search {
   const [name, value] = tag?.split(':') ?? []
-  const [first_id, last_id] = idsOf(q)
+  const [first_id, last_id] = idRange(q)
   return {
     above: latest(before?.toLowerCase() ?? FIRST_ID, created_after && firstId(created_after, -CLOCKS_MS)),
     upto: earliest(after ? previousId(after) : LAST_ID, created_before && firstId(created_before, CLOCKS_MS)),
@@ -130,8 +130,8 @@ function toSearch(
 }
 
 /**
- * How far the clocks of web processes may differ from that of the database: ids give a moment quickly, created_at
- * exactly.
+ * How far the clocks of web processes, whose times are in the ids, may differ from that of the database, whose times are
+ * in created_at.
  */
 const CLOCKS_MS = 60_000
 

@@ -50,7 +50,7 @@ t.test('POST /automations refuses invalid bodies with 422', async t => {
     [{ name: 'x', steps: [{ type: 'delay' }] }, 'Missing `steps[0].key` field.'],
     [
       { name: 'x', steps: [{ key: 'a', type: 'delay', config: { duration: '0 days' } }] },
-      'Step `a`: `config.duration` must be longer than nothing.',
+      'Step `a`: `config.duration` must be longer than 0 seconds.',
     ],
     [{ name: 'x', steps: [{ key: 'a', type: 'webhook' }] }, /^Step `a`: `type` must be `trigger`, /],
     [{ name: 'x', connections: [{ from: 'a', to: 'b', type: 'x' }] }, /^`connections\[0\].type` must be `default`, /],

@@ -129,7 +129,7 @@ t.test('a draft keeps its poll; links to unknown options refuse sending', async 
   shows(t, await request('GET', `/polls/${id}`), { name: 'not_found' })
   const refused = await api.request('POST', `/api/campaigns/${id}/send`, { body: {} })
   shows(t, refused, { status: 422, body: { name: 'validation_error' } })
-  t.match(refused.body.message, /^`{{poll_url:nope}}` is no option/)
+  t.match(refused.body.message, /^The poll has no option for `{{poll_url:nope}}`/)
   const copy = await request('POST', `/campaigns/${id}/duplicate`, {})
   shows(t, copy, { poll: { options } })
   await request('PATCH', `/campaigns/${id}`, { poll: null, html: '<p>{{poll}}</p>' })

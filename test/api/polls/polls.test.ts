@@ -174,7 +174,7 @@ t.test('an invalid poll is refused with 422', async t => {
   shows(t, unknown, { status: 422, body: { name: 'validation_error' } })
   t.match(
     unknown.body.message,
-    /^`{{poll_url:Great}}` is no option of the poll, whose keys are "great", "ok", "bad"\.$/,
+    /^The poll has no option for `{{poll_url:Great}}`; its keys are "great", "ok", "bad"\.$/,
   )
   const many = Array.from({ length: 11 }, (_, n) => `{{poll_url:k${n}}}`).join('')
   shows(t, await post('/emails', fields({ html: many, poll: null })), { status: 422 })
@@ -195,7 +195,7 @@ t.test('a poll works with templates, batches, long html and tracking', async t =
 
   const long = `<p>${'<!-- long -->'.repeat(170_000)}x</p>`
   const { body } = await post('/emails/batch', [fields(), fields({ html: '{{poll_url:x}}' })])
-  t.match(body.message, /^emails\[1\]: `{{poll_url:x}}` is no option/)
+  t.match(body.message, /^emails\[1\]: The poll has no option for `{{poll_url:x}}`/)
   const batch = post('/emails/batch', [fields({ html: long }), fields({ html: `${long}{{poll}}`, poll: undefined })])
   await processBatch(openWork(t, world, 'capture'))
   const [first = '', second = ''] = (await batch).body.data.map(({ id }: { id: string }) => id)

@@ -42,7 +42,7 @@ t.test('GET /webhooks/:id/events/:event_id shows an event from pending to succes
   const attempts = (await get(`${path}/attempts`)).body.data
   shows(t, attempts, [
     { attempt: 2, http_status_code: 200, response: '', error: null },
-    { attempt: 1, http_status_code: 503, response: 'so busy \uFFFD', error: 'The endpoint answered 503.' },
+    { attempt: 1, http_status_code: 503, response: 'so busy \uFFFD', error: 'The endpoint responded with 503.' },
   ])
   const fields = ['object', 'id', 'attempt', 'http_status_code', 'response', 'error', 'ms', 'sent_at']
   t.strictSame(Object.keys(attempts[0] ?? {}), fields)

@@ -33,7 +33,7 @@ t.test('POST /webhooks/:id/test sends a test at once and records it', async t =>
   ] as const) {
     hook.answer(status)
     const { text } = await api.request('POST', `/api/webhooks/${id}/test`)
-    const error = /answered/.test(text) ? { error: JSON.parse(text).error } : {}
+    const error = /responded/.test(text) ? { error: JSON.parse(text).error } : {}
     t.strictSame(JSON.parse(text), { object: 'webhook_test', id, ok, status, ...error })
     t.equal('error' in error, !ok)
 
@@ -78,11 +78,11 @@ t.test('failed tests of webhooks do not reveal why a host cannot be reached', as
     object: 'webhook_test',
     ok: false,
     status: 0,
-    error: 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.',
+    error: 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.',
   }
   for (const origin of [`${FORBIDDEN}:${hook.port}`, `${ALLOWED}:${CLOSED}`, 'no-such-name.acme.com']) {
     t.strictSame(await test(`http://${origin}/`), answer, origin)
   }
-  const late = { ...answer, error: 'The server did not answer in time.' }
+  const late = { ...answer, error: 'The server did not respond in time.' }
   t.strictSame(await test(`http://${ALLOWED}:${silent}/`), late, 'an allowed server that is silent')
 })

@@ -101,7 +101,7 @@ t.test('errors name the step and the field', async t => {
       { event_name: 'service:x' },
       'Step `a`: `config.event_name` must not begin with `service:`, which is reserved.',
     ],
-    ['delay', { duration: '0 days' }, 'Step `a`: `config.duration` must be longer than nothing.'],
+    ['delay', { duration: '0 days' }, 'Step `a`: `config.duration` must be longer than 0 seconds.'],
     ['delay', { duration: '365 days 1 second' }, 'Step `a`: `config.duration` must be at most one year.'],
     [
       'delay',
@@ -161,7 +161,7 @@ t.test('errors name the step and the field', async t => {
   const many = { type: 'and', rules: Array.from({ length: 2 }, () => ({ type: 'or', rules: Array(26).fill(rule) })) }
   t.equal(
     messageOf('condition', many),
-    'Step `a`: `config.rules[1].rules[24]` must not be there: a rule has at most 50 conditions.',
+    'Step `a`: `config.rules[1].rules[24]` is one too many: a rule has at most 50 conditions.',
   )
 })
 

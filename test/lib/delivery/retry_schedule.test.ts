@@ -1,5 +1,5 @@
 import t from 'tap'
-import { patientDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
+import { nextRetryDelay, retryDelay } from '#lib/delivery/retry_schedule.ts'
 
 t.test('retryDelay grows from one minute to four hours', async t => {
   const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 20].map(attempt => retryDelay(attempt, () => 0.5) / 60)
@@ -27,21 +27,21 @@ t.test('retryDelay makes 24 attempts in 72 hours', async t => {
   t.equal(attempts, 24)
 })
 
-t.test('patientDelay waits slightly longer than the server asks, six times', async t => {
+t.test('nextRetryDelay waits slightly longer than the server asks, six times', async t => {
   t.strictSame(
-    [0, 1].map(random => patientDelay(1, 300, () => random)),
+    [0, 1].map(random => nextRetryDelay(1, 300, () => random)),
     [301, 331],
   )
   t.equal(
-    patientDelay(6, 30, () => 0),
+    nextRetryDelay(6, 30, () => 0),
     31,
   )
   t.equal(
-    patientDelay(7, 30, () => 0.5),
+    nextRetryDelay(7, 30, () => 0.5),
     4 * 3600,
   )
   t.equal(
-    patientDelay(2, undefined, () => 0.5),
+    nextRetryDelay(2, undefined, () => 0.5),
     300,
   )
 })

@@ -54,7 +54,12 @@ const cases: Record<keyof typeof wanted, Case[]> = {
     ],
     ['not published', {}, 'missing', /no such record/],
     ['with records of another type alone', { 'mb1._domainkey.acme.com': { A: ['192.0.2.1'] } }, 'missing'],
-    ['with a lookup that fails', { 'mb1._domainkey.acme.com': 'servfail' }, 'temporary_failure', /could not be asked/],
+    [
+      'with a lookup that fails',
+      { 'mb1._domainkey.acme.com': 'servfail' },
+      'temporary_failure',
+      /could not be queried/,
+    ],
     ['without a response', { 'mb1._domainkey.acme.com': 'silent' }, 'temporary_failure'],
   ],
   spf: [
@@ -97,7 +102,7 @@ const cases: Record<keyof typeof wanted, Case[]> = {
       /no policy/,
     ],
     ['twice', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], 'failed', /more than one/],
-    ['in small letters', ['v=dmarc1; p=none'], 'failed', /begin with v=DMARC1/],
+    ['in small letters', ['v=dmarc1; p=none'], 'failed', /begin with `v=DMARC1;`/],
     ['other texts', ['hello'], 'missing'],
     ['with a lookup that fails', { '_dmarc.acme.com': 'refused' }, 'temporary_failure'],
   ],

@@ -224,12 +224,12 @@ t.test('a provider that is silent or unreachable fails within the deadline', asy
   const port = await startTcpServer(t, () => {})
   const url = `http://127.0.0.3:${port}`
   const silent = createProviderClient({ provider: 'X', url, policy: policyOf([]) }, AbortSignal.timeout(100))
-  await t.rejects(silent('/'), { message: 'X did not answer in time.' })
+  await t.rejects(silent('/'), { message: 'X did not respond in time.' })
   const forbidden = createProviderClient(
     { provider: 'X', url: 'http://127.0.0.66:1', policy: policyOf([]) },
     AbortSignal.timeout(5_000),
   )
-  await t.rejects(forbidden('/'), { message: 'X could not be asked.' })
+  await t.rejects(forbidden('/'), { message: 'X could not be reached.' })
 })
 
 t.test('messages of a provider become one short line without credentials', async t => {

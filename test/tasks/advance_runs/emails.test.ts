@@ -331,6 +331,6 @@ t.test('links to poll options create a poll, and must be options of a given one'
   })
   t.strictSame(
     [status, body.message],
-    [422, 'Step `ask`: `{{poll_url:no}}` is no option of the poll, whose keys are "yes", "maybe".'],
+    [422, 'Step `ask`: The poll has no option for `{{poll_url:no}}`; its keys are "yes", "maybe".'],
   )
 })

@@ -44,7 +44,7 @@ t.test('the 50th failure in a row disables a webhook for good', async t => {
   })
   const { updated_at, last_delivery_at } = (await findWebhook(world.pool, account_id, id)) as Webhook
   t.strictSame(updated_at, last_delivery_at, 'the last failure changed it')
-  t.match(await listAttempts(world, id), Array(50).fill({ status: 500, error: 'The endpoint answered 500.' }))
+  t.match(await listAttempts(world, id), Array(50).fill({ status: 500, error: 'The endpoint responded with 500.' }))
 
   hook.answer(200)
   await changeWebhook(world.pool, account_id, id, { status: 'enabled' })

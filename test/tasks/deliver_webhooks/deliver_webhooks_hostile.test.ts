@@ -19,7 +19,7 @@ import { startHostileReceiver } from '#test/support/webhooks/hostile_receiver.ts
 import { HOOK_TIMES } from '#test/support/webhooks/webhook_receiver.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
-const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.'
 
 const hostile = await startHostileReceiver(t)
 const { requests, sent } = hostile
@@ -51,7 +51,7 @@ const attempted = async (id: string, count: number) => (await listAttempts(world
 t.test('an attempt ends in time, once, and stores little of a hostile response', async t => {
   startSender(t, world, once_only)
   const failed = { status: null, error: UNREACHABLE }
-  const late = { status: null, error: 'The server did not answer in time.' }
+  const late = { status: null, error: 'The server did not respond in time.' }
   const expected: Record<string, object> = {
     closes: failed,
     resets: failed,
@@ -65,14 +65,14 @@ t.test('an attempt ends in time, once, and stores little of a hostile response',
     drips_interim: late,
     drips_body: { status: 200, error: null, response: /^x+$/ },
     is_endless: { status: 200, error: null, response: 'x'.repeat(1_024) },
-    is_large: { status: 500, error: 'The endpoint answered 500.', response: 'x'.repeat(1_024) },
+    is_large: { status: 500, error: 'The endpoint responded with 500.', response: 'x'.repeat(1_024) },
     is_no_gzip: { status: 200, error: null, response: null },
     is_a_bomb: { status: 200, error: null, response: null },
     lies_about_length: { status: 200, error: null, response: String },
     says_nul: { status: 200, error: null, response: '\uFFFD\uFFFD\uFFFDx' },
-    asks_twice: { status: 503, error: 'The endpoint answered 503.' },
+    asks_twice: { status: 503, error: 'The endpoint responded with 503.' },
     answers_twice: { status: 200, error: null, response: 'ok' },
-    loops: { status: 302, error: 'The endpoint answered 302; redirects are not followed.' },
+    loops: { status: 302, error: 'The endpoint responded with 302; redirects are not followed.' },
   }
   const { account_id } = await newAccount(world).then(({ id }) => ({ account_id: id }))
   const ids = new Map<string, string>()

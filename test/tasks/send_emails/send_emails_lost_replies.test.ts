@@ -74,7 +74,7 @@ t.test('a server that is silent after the final dot gets the full timeout', asyn
   const took = performance.now() - start
 
   t.ok(took >= TEST_TIMEOUTS.dot - 5, `${took} ms`) // the timeout is the promise, and a busy machine only adds to it
-  const reason = 'No reply to the end of the message: no answer in 1 s'
+  const reason = 'No reply to the end of the message: no reply in 1 s'
   shows(t, await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt', reason }] })
   t.equal(sink.messages, 1)
 })

@@ -13,7 +13,7 @@ const account = await newAccount(world)
 t.test('a server that sends byte by byte is given up at the deadline', async t => {
   const cases: [SinkOptions, string, RegExp][] = [
     [{ greeting: 'dribble' }, 'ok@y.com', /^No connection to 127\.0\.0\.1:\d+: /],
-    [{}, 'dribble@y.com', /^The connection to 127\.0\.0\.1 failed: no answer in 2 s$/],
+    [{}, 'dribble@y.com', /^The connection to 127\.0\.0\.1 failed: no reply in 2 s$/],
   ]
   for (const [options, to, reason] of cases) {
     const { sink, work } = await open(t, options)

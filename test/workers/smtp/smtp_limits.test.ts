@@ -165,7 +165,7 @@ t.test('connections are limited in total and per address', async t => {
   const limited = await start(t, { connections: 3, connections_per_address: 2 })
   const clients = [await openClient(t, limited.port), await openClient(t, limited.port)]
   const refused = await connectClient(t, limited.port)
-  t.match(await refused.reply(), /^421 4\.3\.2 .* of yours/)
+  t.match(await refused.reply(), /^421 4\.3\.2 .* from your address/)
   await refused.ended()
   const elsewhere = await connectClient(t, limited.port, '127.0.0.2')
   t.match(await elsewhere.reply(), /^220 /)
@@ -235,8 +235,8 @@ t.test('sessions are limited in time, even if data trickles in', async t => {
   await Promise.all([
     dribble({ command_ms: 300 }, false, 300, /421 4\.4\.2 No command in time\r\n$/),
     dribble({ session_ms: 300 }, false, 300, /421 4\.4\.2 The session has lasted too long\r\n$/),
-    dribble({ data_ms: 400, data_rate: 0 }, true, 400, /421 4\.4\.2 The message does not come in time\r\n$/),
-    dribble({ data_grace_ms: 300 }, true, 600, /421 4\.4\.2 The message does not come in time\r\n$/),
+    dribble({ data_ms: 400, data_rate: 0 }, true, 400, /421 4\.4\.2 The message arrives too slowly\r\n$/),
+    dribble({ data_grace_ms: 300 }, true, 600, /421 4\.4\.2 The message arrives too slowly\r\n$/),
   ])
   t.strictSame((await world.pool.pg.query("SELECT FROM received_emails WHERE client ->> 'helo' = 'slow'")).rows, [])
 })

@@ -3,9 +3,9 @@ import { listContentWarnings, refuseVariableSchemes } from '#lib/contents/campai
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
 import {
   listContentKeys,
-  nameBareKeys,
   recipientLookup,
   recipientValues,
+  renameBareKeys,
 } from '#lib/contents/campaign/recipient_values.ts'
 import { compileContent, renderCompiled, type Source } from '#lib/contents/compile_content.ts'
 import { listTrackedLinks } from '#lib/contents/track_part.ts'
@@ -146,7 +146,8 @@ t.test('a link whose scheme comes from a placeholder is refused', async t => {
 })
 
 t.test('listContentWarnings warns of a link whose host comes from a placeholder', async t => {
-  const given = (href: string) => nameBareKeys({ html: `<p>${href}{{x|y}}<a href="${href}">x</a>Street 1`, text: null })
+  const given = (href: string) =>
+    renameBareKeys({ html: `<p>${href}{{x|y}}<a href="${href}">x</a>Street 1`, text: null })
   const warning = (link: string) =>
     `The host of the link \`${link}\` depends on a value, which could lead to another site: write the host in full, with a \`/\` after it.`
   const hosts = [

@@ -80,7 +80,7 @@ t.test('the rate limit counts all domains of a provider', async t => {
     outcomes.map(({ outcome }) => outcome),
     ['delivered', 'delivered', 'released', 'released'],
   )
-  t.match(outcomes[2], { delay: Number, reason: /minute/ })
+  t.match(outcomes[2], { delay: Number, reason: /rate limit/ })
   shows(t, await send(transport, 'ok@other.com'), { outcome: 'delivered' })
 })
 

@@ -130,7 +130,7 @@ t.test('MTA-STS testing: violations are only logged', async t => {
     ['mx.secure.acme.com', 70],
   ] as const) {
     shows(t, (await trySts(t, testing, { [host]: n })).outcome, { outcome: 'delivered' })
-    t.match(world.lines.join(''), /"level":30.*an MTA-STS policy that is being tested/)
+    t.match(world.lines.join(''), /"level":30.*an MTA-STS policy in testing mode/)
   }
   shows(t, (await trySts(t, testing, { 'mx.secure.acme.com': 65 })).outcome, { outcome: 'delivered' })
   t.strictSame(world.lines, [])

@@ -121,7 +121,7 @@ t.test('an attempt ends at its deadline, however slowly the server replies', asy
       ({ message }: Error) => ({ outcome: 'no connection', reason: message }),
     )
     const outcome = at === 'EHLO' ? 'no connection' : at === '.' ? 'in_doubt' : 'deferred'
-    t.match(told, { outcome, reason: /no answer in [012] s$/ }, `${JSON.stringify(text)} at ${at}`)
+    t.match(told, { outcome, reason: /no reply in [012] s$/ }, `${JSON.stringify(text)} at ${at}`)
     await server.closed
   }
   const stages = ['EHLO', 'MAIL', 'RCPT', 'DATA', '.']

@@ -82,7 +82,7 @@ t.test('a message begun on a reused connection is not sent again on another', as
   shows(t, await send(transport, 'drop-pre-dot'), { outcome: 'deferred' })
   t.equal(sink.connections, 1)
   await send(transport, 'ok')
-  shows(t, await send(transport, 'dribble'), { outcome: 'deferred', reason: /no answer in 2 s/ })
+  shows(t, await send(transport, 'dribble'), { outcome: 'deferred', reason: /no reply in 2 s/ })
   t.match(sink, { connections: 2, messages: 2 })
 })
 

@@ -41,7 +41,7 @@ t.test('a body at the limit is read, one byte more is refused', async t => {
     })
     t.equal((await readFrom(port)).length, MB)
     const failure = await failureOf(readFrom(port, { url: `http://${ALLOWED}:${port}/more` }))
-    t.match(failure, { reason: 'The URL answered with too much.', is_permanent: true })
+    t.match(failure, { reason: 'The URL responded with too much.', is_permanent: true })
   }
 })
 
@@ -54,13 +54,13 @@ t.test('a body of 26 MB with a limit of 25 is refused, with or without Content-L
       response.end()
     })
     const failure = await failureOf(readFrom(port, { max_bytes: 25 * MB }))
-    t.match(failure, { reason: 'The URL answered with too much.', is_permanent: true })
+    t.match(failure, { reason: 'The URL responded with too much.', is_permanent: true })
   }
 })
 
 t.test('an endless body is an error or is cut at the limit', async t => {
   const { port } = await startEndless(t)
-  t.match(await failureOf(readFrom(port)), { reason: 'The URL answered with too much.' })
+  t.match(await failureOf(readFrom(port)), { reason: 'The URL responded with too much.' })
   const cut = await readFrom(port, { max_bytes: 100_001, excess: 'cut' })
   t.equal(cut.length, 100_001)
 })
@@ -93,13 +93,13 @@ t.test('backpressure stops the server, so that nothing accumulates', async t => 
 t.test('a false Content-Length is not trusted', async t => {
   const head = 'HTTP/1.1 200 OK\r\nconnection: close\r\n'
   const short = await failureAt(t, socket => socket.end(`${head}content-length: 100\r\n\r\nshort`))
-  t.match(short, { reason: 'The answer of the URL broke off.', is_permanent: false })
+  t.match(short, { reason: 'The response of the URL broke off.', is_permanent: false })
 
   const port = await startTcpServer(t, socket => {
     socket.once('data', () => socket.end(`${head}content-length: 5\r\n\r\nlonger than it said`))
   })
   const longer = await readFrom(port).then(String, error => error.reason)
-  t.ok(['longe', 'The answer of the URL broke off.'].includes(longer), longer)
+  t.ok(['longe', 'The response of the URL broke off.'].includes(longer), longer)
 
   for (const lengths of [
     '5\r\ncontent-length: 6',
@@ -109,12 +109,12 @@ t.test('a false Content-Length is not trusted', async t => {
     '99999999999999999999',
   ]) {
     const failure = await failureAt(t, socket => socket.end(`${head}content-length: ${lengths}\r\n\r\nlonger`))
-    t.match(failure, { reason: /^The (URL|answer)/ }, lengths)
+    t.match(failure, { reason: /^The (URL|response)/ }, lengths)
   }
   const chunks = await failureAt(t, socket =>
     socket.end(`${head}transfer-encoding: chunked\r\n\r\n5\r\nlonger\r\n0\r\n\r\n`),
   )
-  t.match(chunks, { reason: 'The answer of the URL broke off.' })
+  t.match(chunks, { reason: 'The response of the URL broke off.' })
 })
 
 t.test('compressed bodies are refused before they are read', async t => {
@@ -124,12 +124,12 @@ t.test('compressed bodies are refused before they are read', async t => {
       response.writeHead(200, { 'content-encoding': encoding }).end(bomb),
     )
     const failure = await failureOf(readFrom(port))
-    t.match(failure, { reason: 'The URL answered with compressed content.', is_permanent: true }, encoding)
+    t.match(failure, { reason: 'The URL responded with compressed content.', is_permanent: true }, encoding)
   }
   const transfer = await failureAt(t, socket =>
     socket.end('HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n'),
   )
-  t.match(transfer, { reason: 'The URL answered with compressed content.' })
+  t.match(transfer, { reason: 'The URL responded with compressed content.' })
   const port = await startServer(t, (_, response) =>
     response.writeHead(200, { 'content-encoding': 'identity' }).end('x'),
   )

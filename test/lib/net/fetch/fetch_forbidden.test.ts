@@ -16,7 +16,7 @@ import {
 import { ELSEWHERE, HERE, LOCAL_NAMES } from '#test/support/http/hostile_hosts.ts'
 
 const LIMITS = { max_bytes: 1000, deadline_ms: 10_000 }
-const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.'
 
 t.test('forbidden hosts are not connected to in any spelling, given or by redirect', async t => {
   const { port, heard } = await startForbidden(t)

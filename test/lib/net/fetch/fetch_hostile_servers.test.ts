@@ -4,8 +4,8 @@ import { fetchSafely } from '#lib/net/fetch_safely.ts'
 import { startNameServer } from '#test/support/dns/name_server.ts'
 import { failureAt, failureOf, policyOf, readFrom, startServer, startTcpServer } from '#test/support/http/fetching.ts'
 
-const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
-const LATE = 'The server did not answer in time.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.'
+const LATE = 'The server did not respond in time.'
 
 t.test('the deadline holds for servers that keep sending a little', async t => {
   const drip = (text: string) => (socket: Socket) => {
@@ -27,7 +27,7 @@ t.test('the deadline holds for servers that keep sending a little', async t => {
     socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n')
     drip('x')(socket)
   }
-  const isSlow = { reason: 'The URL answered too slowly.', is_permanent: false }
+  const isSlow = { reason: 'The URL responded too slowly.', is_permanent: false }
   t.match(await failureAt(t, slowBody, { deadline_ms: 1_000 }), isSlow, 'a body')
 })
 

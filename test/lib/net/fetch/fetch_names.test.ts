@@ -15,7 +15,7 @@ import {
 } from '#test/support/http/fetching.ts'
 
 const LIMITS = { max_bytes: 1000, deadline_ms: 10_000 }
-const UNREACHABLE = 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.'
+const UNREACHABLE = 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.'
 
 t.test('a name is refused when any of its addresses is forbidden', async t => {
   const { port, heard } = await startForbidden(t)

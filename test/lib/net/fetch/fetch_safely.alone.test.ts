@@ -62,7 +62,7 @@ t.test('fetchSafely returns every status, download only 2xx', async t => {
     t.equal(answer.status, status)
     answer.close()
     const failure = await failureOf(download(request, policyOf([port])))
-    t.match(failure, { reason: `The URL answered ${status}.`, is_permanent })
+    t.match(failure, { reason: `The URL responded with ${status}.`, is_permanent })
   }
   for (const status of [200, 204]) {
     const answer = await download({ url: `http://${ALLOWED}:${port}/${status}`, ...LIMITS }, policyOf([port]))

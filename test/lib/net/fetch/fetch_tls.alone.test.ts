@@ -53,7 +53,7 @@ t.test('a self-signed certificate is refused, even with NODE_TLS_REJECT_UNAUTHOR
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = value
     const failure = await failureOf(read(t, 'files.acme.com'))
     t.match(failure, {
-      reason: 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.',
+      reason: 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.',
       detail: /CERT/,
       is_permanent: false,
     })
@@ -77,6 +77,6 @@ t.test('plain HTTP on an https URL is unreachable', async t => {
   const { port } = await startTlsServer(t)
   const request = { url: `http://${ALLOWED}:${port}/`, max_bytes: 1000, deadline_ms: 20_000 }
   t.match(await failureOf(fetchSafely(request, policyOf([port]))), {
-    reason: 'The URL could not be fetched: its host does not answer, or is not public and not in FETCH_ALLOW.',
+    reason: 'The URL could not be fetched: its host does not respond, or is not public and not in FETCH_ALLOW.',
   })
 })
