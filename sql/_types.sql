@@ -3,7 +3,7 @@
 DROP TYPE IF EXISTS quota_request, quota_decision, delivery_change, announcement, email_event, given_contact,
   import_part CASCADE;
 
--- One email, and how many emails it counts as: one per recipient.
+-- An email to count. emails: how many it counts as, one per recipient.
 CREATE TYPE quota_request AS (
   "position" integer,
   account_id uuid,
@@ -11,7 +11,8 @@ CREATE TYPE quota_request AS (
   domain_id uuid
 );
 
--- refusal: daily_quota_exceeded, monthly_quota_exceeded or reputation_limit_exceeded; if null, the debits apply.
+-- The answer to a quota_request. refusal: daily_quota_exceeded, monthly_quota_exceeded or reputation_limit_exceeded; if
+-- null, the debits apply.
 CREATE TYPE quota_decision AS (
   "position" integer,
   account_id uuid,

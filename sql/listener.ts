@@ -92,25 +92,25 @@ export class Listener {
 }
 
 function followOne(followers: Map<string, () => void>, id: string, listen: () => Promise<void>): Following {
-  let isNews = false
+  let hasNews = false
   let resolveNext: (() => void) | null = null
   followers.set(id, () => {
-    isNews = true
+    hasNews = true
     resolveNext?.()
   })
   return {
     async next(ms) {
       void listen()
       await new Promise<void>(resolve => {
-        const timer = setTimeout(resolve, isNews ? 0 : ms)
+        const timer = setTimeout(resolve, hasNews ? 0 : ms)
         resolveNext = () => {
           clearTimeout(timer)
           resolve()
         }
-        if (isNews) resolveNext()
+        if (hasNews) resolveNext()
       })
       resolveNext = null
-      isNews = false
+      hasNews = false
     },
     end: () => void followers.delete(id),
   }

@@ -7,9 +7,9 @@ const UNIQUE_VIOLATION = '23505'
 const MAX_RETRIES = 3
 
 /**
- * Serialization failure and deadlock; and errors of statements that run while a migration replaces the functions and
- * types that they use: internal error, wrong type, undefined function or object, changed plan. Postgres has undone the
- * statement.
+ * SQLSTATEs after which Postgres has undone the statement and a retry may succeed: serialization failure and deadlock,
+ * and the errors of statements that run while a migration replaces the functions and types that they use (internal
+ * error, wrong type, undefined function or object, changed plan).
  */
 const CONFLICTS = new Set(['40001', '40P01', 'XX000', '42804', '42883', '42704', '0A000'])
 

@@ -12,7 +12,7 @@ export type Health = 'serves' | 'refuses' | 'silent'
 const TICK_MS = 250
 const SUSPICIOUS_TICKS = 4
 const PROBE_TICKS = 5
-/** A statement that runs longer is checked again after this many ticks. */
+/** While a statement still runs, Postgres is probed again each time after this many ticks. */
 const AGAIN_TICKS = 8
 
 type Statement = { ticks: number; lose: (error: Error) => void }

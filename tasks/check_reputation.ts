@@ -6,10 +6,10 @@ import type { Task, Work } from './task.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** The newest emails of an account that are counted, at most. */
+/** Most emails of an account that are counted, the newest first. */
 const SAMPLE = 10_000
 
-/** With fewer outcomes, a rate means nothing: one bounce of three emails is no pattern. */
+/** With fewer outcomes a rate means nothing: one bounce among three emails proves little. */
 const MIN_SETTLED = 200
 
 /** Pauses accounts and domains with too many bounces or complaints, before receivers reject the mail of everybody. */

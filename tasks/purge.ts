@@ -74,7 +74,7 @@ async function forgetEmails({ pool, config }: Work): Promise<number> {
   return days === 0 ? 0 : inBatches(limit => forgetExpiredEmails(pool, days, limit))
 }
 
-/** Repeats until none are left. Returns how many were deleted. */
+/** Calls `forget` until nothing is left. Returns how many rows were deleted. */
 async function inBatches(forget: (limit: number) => Promise<number>): Promise<number> {
   for (let count = 0; ; ) {
     const forgotten = await forget(ROWS)

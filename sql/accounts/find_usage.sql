@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS find_usage(uuid, text);
 
--- Returns what an account used in the window that ends now (day or month), and when that is free again. Accounts with a
--- quota are counted as for the quota (quotas.sql); for others, all that they sent and received is counted here,
--- whatever its result.
+-- Returns what an account used in the window that ends now (day or month), and when the first and the last of it leave
+-- the window. Accounts with a quota are counted as for the quota (quotas.sql). For others, everything that they sent and
+-- received is counted here, except suppressed deliveries, and next_at and last_at are null.
 CREATE FUNCTION find_usage(account uuid, win text, OUT sent bigint, OUT received bigint, OUT next_at timestamptz,
   OUT last_at timestamptz)
 LANGUAGE plpgsql STABLE AS $$

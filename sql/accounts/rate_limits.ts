@@ -15,25 +15,24 @@ export type UseCounter = { count: CountUse; giveBack(key: string): Promise<void>
 
 export type Limit = { name: string; uses: number; window_s: number; onError: (error: unknown) => void }
 
-/** Timeout of the one statement, which takes less than 1 ms; a later result is of no use. */
+/** Timeout of the one statement, which usually takes less than 1 ms. */
 const ANSWER_MS = 1_000
 
 /** The one statement of the library. `expire`: when the window ends; `time`: now; both in ms since 1970. */
 type Upsert = { name: string; text: string; values: [key: string, points: number, expire: number, time: number] }
 
 /**
- * Counts uses in fixed windows that all processes of the database share. Once the uses are used up, further ones are
- * refused from memory, so that a flood costs no query.
+ * Counts uses in fixed windows that all processes of the database share. Once the limit is reached, further uses are
+ * refused from memory, so that a flood causes no queries.
  *
- * If Postgres cannot count, this process counts by itself and calls `onError`. So the limit is never lifted, a fault of
- * this table alone stops no mail, and whether Postgres can take the mail is decided by the statement that stores it,
- * which then results in a 503.
+ * If Postgres cannot count, this process counts by itself and calls `onError`. So the limit always applies, and a fault
+ * of this table alone does not stop mail: if Postgres is down, the statement that stores the mail fails with a 503.
  */
 export function createCountUse(pool: Pool, limit: Limit): CountUse {
   return countBy(openLimiter(pool, limit, limit.uses))
 }
 
-/** As `createCountUse`. Only a use that was refused keeps further ones away from Postgres: those before it may be given back. */
+/** As `createCountUse`, but refuses from memory only after Postgres has refused a use, since earlier ones may be given back. */
 export function createUseCounter(pool: Pool, limit: Limit): UseCounter {
   const limiter = openLimiter(pool, limit, limit.uses + 1)
   return {

@@ -12,7 +12,7 @@ import { cappedFor, type FrequencyCap } from './frequency_cap.ts'
 
 type Named = { domain_id: string; audience_id: string | null; segment_id: string | null; topic_id: string | null }
 
-/** The criteria of the contacts of a campaign, by the current state of its audience, segment and topic. */
+/** The criteria by which a campaign finds its contacts, with the current state of its segment and topic. */
 export type Addressed = {
   account_id: string
   domain_id: string
@@ -41,12 +41,12 @@ export async function loadAddressed(
 
 /** Returns a condition on `contacts c`: the contact is in the audience and in the segment. */
 export function isAddressed({ account_id, domain_id, audience_id, segment, terms }: Addressed, hint: PlanHint) {
-  const isIn = audience_id === null || audience_id === domain_id ? sql.fragment`true` : isInAudience(audience_id)
-  const isOf =
+  const inAudience = audience_id === null || audience_id === domain_id ? sql.fragment`true` : isInAudience(audience_id)
+  const inSegment =
     segment === null || findsAll(segment)
       ? sql.fragment`true`
       : sql.fragment`(${isFound(segment, terms, hint)} OR ${isMember(segment.id, hint)})`
-  return sql.fragment`c.account_id = ${account_id} AND c.domain_id = ${domain_id} AND ${isIn} AND ${isOf}`
+  return sql.fragment`c.account_id = ${account_id} AND c.domain_id = ${domain_id} AND ${inAudience} AND ${inSegment}`
 }
 
 /** Returns an expression on `contacts c`: the reason why the contact is left out, or null. */

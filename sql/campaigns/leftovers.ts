@@ -17,7 +17,7 @@ export async function listCampaignsOfDomain(
   `)
 }
 
-/** Deletes recipients of a campaign; returns how many; fewer than `limit` if none are left. */
+/** Deletes at most `limit` recipients of a campaign and returns how many. If it is fewer than `limit`, none are left. */
 export async function deleteRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM campaign_recipients

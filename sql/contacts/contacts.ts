@@ -42,7 +42,7 @@ const contactColumns = sql.fragment`
  */
 export type ContactRef = ({ id: string } | { email: string; domain_id: string }) & { audience_id?: string | undefined }
 
-/** Returns a condition on `contacts c` that excludes contacts of a deleted domain, whose rows may still exist. */
+/** Returns a condition on `contacts c`: it is this contact, and its domain exists (rows of a deleted domain may remain). */
 export function isContact(account_id: string, ref: ContactRef) {
   const named =
     'id' in ref

@@ -6,7 +6,7 @@ type Place = { account_id: string; domain_id: string }
 
 const Missing = z.object({ id: z.string() })
 
-/** Returns those of the segments that do not belong to the domain. */
+/** Returns which of the segments do not belong to the domain. */
 export async function listForeignSegments(db: Queryable, { account_id, domain_id }: Place, ids: string[]) {
   return db.any(sql.type(Missing)`
     SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE NOT EXISTS (
@@ -29,7 +29,7 @@ export async function addToSegments(
   `)
 }
 
-/** Returns those of the topics that contacts of the domain cannot have. */
+/** Returns which of the topics contacts of the domain cannot have. */
 export async function listForeignTopics(db: Queryable, { account_id, domain_id }: Place, ids: string[]) {
   return db.any(sql.type(Missing)`
     SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE NOT EXISTS (

@@ -3,9 +3,10 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
   claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer),
   claim_deliveries(uuid, double precision, integer, text[], uuid[], integer, integer, text[]);
 
--- Claims due deliveries for a worker: of the given emails, or (null) any, oldest first, transactional before campaigns.
--- Skips rows that another worker is claiming. unsubscribed: from the topic; has_left: the contact unsubscribed from
--- everything or was deleted; is_stopped: its run; transport: of its domain; is_watched: its fence checks again.
+-- Claims due deliveries for a worker: of the given emails, or (null) any, oldest first, transactional mail before other.
+-- Skips rows that another worker is claiming. has_left: the contact unsubscribed from everything or was deleted;
+-- unsubscribed: this, or the recipient is not subscribed to the topic; is_stopped: the run that sent it was stopped;
+-- transport: that of its domain; is_watched: fence_watched repeats these checks.
 --
 -- A pause, a cancel and a stop wait for current claims of their mail; from their commit on none of it is claimed. The
 -- claim never waits: mail of rows that are being changed is left for the next claim.
@@ -14,12 +15,11 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- ends, and so is what is due next, since a backlog would delay everything behind it.
 --
 -- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release pass none,
--- and leave mail that needs one to others. max_campaigns: most campaign mail among due mail; null: max_count.
--- bulk_busy: destinations that get no mail of campaigns; null: as busy_destinations.
+-- and leave mail that needs one to others. max_campaigns: most mail of priority 10 among due mail (campaigns and
+-- marketing automations); null: max_count. bulk_busy: destinations that get no such mail; null: as busy_destinations.
 --
 -- Both lists read an index in its own order. A queue's index is full of entries of rows that have left it: a bitmap
--- scan or a sort would read all of them and never mark them dead. Each priority is a separate range, so that later mail
--- is never read.
+-- scan or a sort would read all of them and never mark them dead. Each priority is a range of its own.
 CREATE FUNCTION claim_deliveries(owner uuid, lease_seconds double precision, max_count integer,
   busy_destinations text[], email_ids uuid[], newest_renderer integer DEFAULT 0, max_campaigns integer DEFAULT NULL,
   bulk_busy text[] DEFAULT NULL)
@@ -72,7 +72,7 @@ BEGIN
     ELSIF email_ids IS NULL THEN
       SELECT array_agg(account_id), array_agg(id), bool_or(topic_id IS NOT NULL), bool_or(campaign_id IS NOT NULL),
         bool_or(automation_id IS NOT NULL) INTO accounts, ids, have_topics, have_campaigns, have_automations FROM (
-        SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id FROM (VALUES (0), (10)) AS p(priority) -- transactional, campaigns
+        SELECT d.account_id, d.id, d.topic_id, d.campaign_id, d.automation_id FROM (VALUES (0), (10)) AS p(priority)
         CROSS JOIN LATERAL (
           SELECT * FROM deliveries d
           WHERE d.state = 'queued' AND d.priority = p.priority AND d.next_at <= now()

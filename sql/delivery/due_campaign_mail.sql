@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS due_campaign_mail(integer, text[], integer);
 DROP FUNCTION IF EXISTS due_at_destinations(integer, text[], integer, text, text);
 
--- Locks due mail of campaigns, except mail to busy destinations, each of which costs one step in the index. Starts at a
--- random destination, so that none is always last.
+-- Locks due mail of campaigns and marketing automations (priority 10), except mail to busy destinations. Each
+-- destination, busy or not, costs one step in the index. Starts at a random destination, so that none is always last.
 CREATE FUNCTION due_campaign_mail(max_count integer, busy_destinations text[], newest_renderer integer)
 RETURNS SETOF deliveries
 LANGUAGE plpgsql AS $$

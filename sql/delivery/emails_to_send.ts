@@ -80,7 +80,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
       coalesce(o.tls, 'opportunistic') AS tls, o.transport,
       CASE WHEN o.return_path_verified THEN o.custom_return_path || '.' || o.name END AS return_path
     FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
-    -- Of a long text Postgres knows the length without reading it.
+    -- Postgres knows the length of a long text without reading it.
     CROSS JOIN LATERAL (
       SELECT greatest(c.rendered_size, coalesce(octet_length(c.text), 0) + coalesce(octet_length(c.html), 0)
         -- A text part that is derived is hardly ever longer than its html.

@@ -1,9 +1,9 @@
 DROP FUNCTION IF EXISTS find_leavers(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS find_outsiders(uuid[], uuid[]);
 
--- Returns those of these deliveries of campaigns and automations whose contacts were deleted or, unless the mail is
--- transactional, have unsubscribed from everything. Campaign mail to an address that was never a contact is not
--- included. Each row is looked up separately: Postgres may join by the account alone while it has few statistics.
+-- Returns which of these deliveries belong to campaigns or automations and are for contacts that were deleted or, unless
+-- the mail is transactional, have unsubscribed from everything. Campaign mail to an address that was never a contact is
+-- not included. Each row is looked up separately: Postgres may join by the account alone while it has few statistics.
 CREATE FUNCTION find_leavers(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(
@@ -23,7 +23,7 @@ BEGIN
 END
 $$;
 
--- Returns those of these deliveries whose recipient is not subscribed to their topic.
+-- Returns which of these deliveries are for a recipient who is not subscribed to their topic.
 CREATE FUNCTION find_outsiders(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(

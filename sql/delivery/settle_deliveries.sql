@@ -104,7 +104,7 @@ BEGIN
       SELECT * FROM deliveries d
       WHERE d.account_id = r.account_id AND d.id = r.id AND d.attempt = r.attempt
         AND (d.state = 'sending' AND d.lease_owner = r.lease_owner AND r.outcome <> 'resumed'
-            -- A fence in progress when the sweep looked may have passed since, so its dot may be written.
+            -- Checked again: since the delivery was found lost, its worker may have begun to send the final dot.
             AND (r.outcome <> 'lost' OR d.phase = 'pre' AND d.lease_until < now())
           OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released'))
       FOR NO KEY UPDATE

@@ -51,7 +51,7 @@ export async function retryDeliveriesNow(db: Queryable, account_id: string, emai
       SELECT id FROM deliveries
       WHERE email_id = ${email_id} AND account_id = ${account_id} AND state = 'queued' AND attempt > 0
         AND next_at > now() AND next_at < 'infinity'
-      ORDER BY id FOR NO KEY UPDATE -- as everybody who locks several
+      ORDER BY id FOR NO KEY UPDATE -- the order in which every transaction locks several deliveries
     )
     UPDATE deliveries d SET next_at = now(), updated_at = now()
     FROM waiting w WHERE d.account_id = ${account_id} AND d.id = w.id

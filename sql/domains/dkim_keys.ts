@@ -62,7 +62,7 @@ export async function markDkimKey(db: Queryable, key: DkimKeyRow, is_unusable: b
   await db.run(sql.unsafe`
     UPDATE dkim_keys SET unusable_at = CASE WHEN ${is_unusable} THEN now() END
     WHERE account_id = ${key.account_id} AND id = ${key.id}
-      -- Of many messages that meet it, one writes.
+      -- If many messages find the key unusable, only one of them writes.
       AND (NOT ${is_unusable} OR unusable_at IS NULL OR unusable_at < now() - interval '5 seconds')
   `)
 }

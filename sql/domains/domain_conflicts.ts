@@ -5,7 +5,7 @@ import { Domain, sendableStatuses } from './columns.ts'
 
 /**
  * Returns a domain that prevents an account from verifying this name: another account has verified the same name, one
- * above it or one below it. Only the operator may be told whose it is, never callers of the API.
+ * above it or one below it. Only the operator may learn whose domain it is, never callers of the API.
  */
 export async function findConflict(db: Queryable, account_id: string, name: string): Promise<Domain | null> {
   const below = Array.from(`.${name}`).reverse().join('')

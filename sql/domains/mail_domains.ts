@@ -6,7 +6,7 @@ import { Domain, sendableStatuses } from './columns.ts'
 const ReceivingDomain = Domain.pick({ id: true, account_id: true, name: true }).extend({ room: z.int().nullable() })
 export type ReceivingDomain = z.infer<typeof ReceivingDomain>
 
-/** Returns those of these names for which an account receives mail. */
+/** Returns for which of these names an account receives mail. */
 export async function listReceivingDomains(db: Queryable, names: string[]): Promise<ReceivingDomain[]> {
   return db.any(sql.prepared('list_receiving_domains', ReceivingDomain)`
     SELECT id, account_id, name, quota_room(account_id) AS room FROM domains
@@ -15,7 +15,7 @@ export async function listReceivingDomains(db: Queryable, names: string[]): Prom
   `)
 }
 
-/** Returns those of these names that are domains of the account and can send. */
+/** Returns which of these names are domains of the account that can send. */
 export async function listSendingDomains(db: Queryable, account_id: string, names: string[]): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ name: z.string() }))`
     SELECT name FROM domains WHERE account_id = ${account_id} AND name = ANY(${sql.array(names, 'text')})

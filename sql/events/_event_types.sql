@@ -26,7 +26,7 @@ CREATE TYPE new_event AS (
   name text,
   payload jsonb,
   depth integer,
-  automation_id uuid, -- the automation whose email or run caused it and that it does not start; or null
+  automation_id uuid, -- the automation whose email or run caused the event, which must not start it again; or null
   tail text,          -- null: random
   entered_id uuid     -- the automation that it starts regardless of triggers; or null
 );

@@ -40,7 +40,7 @@ export async function ingestEvents(db: Queryable, drafts: EventDraft[], waits_fo
 const FoundEvent = IngestedEvent.extend({ tail: z.string() })
 export type FoundEvent = z.infer<typeof FoundEvent>
 
-/** Returns stored events of the last minute by the ends of their ids; used after a commit whose response was lost. */
+/** Finds events of the last minute by `tail`, the end of an id; used after a commit whose response was lost. */
 export async function listIngested(db: Queryable, accounts: string[], tails: string[]): Promise<FoundEvent[]> {
   return db.any(sql.type(FoundEvent)`
     SELECT e.id, e.contact_id, e.enrolled, t.tail FROM contact_events e

@@ -5,10 +5,10 @@ DROP FUNCTION IF EXISTS locate_drafts(event_draft[]);
 -- Stores all waiting events with their effects (store_events.sql) in one round trip and one commit. given: a list of
 -- event_draft, whose positions count from 0.
 --
--- outcome   stored | replayed (its key has an answer already) | key_conflict | concurrent (another request has its key)
---           refused (by what was found before) | no_contact | quota
---           busy (unless is_patient: somebody holds runs of its contact)
--- answer    of the first two
+-- outcome   stored | replayed (its idempotency key has an answer already) | key_conflict
+--           concurrent (another request has its key) | refused (it was invalid) | no_contact | quota
+--           busy (unless is_patient: another transaction has locked runs of its contact)
+-- answer    for the caller, if it is stored or replayed
 CREATE FUNCTION ingest_events(given json, is_patient boolean DEFAULT true) RETURNS TABLE ("position" integer, outcome text, answer jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$

@@ -1,7 +1,7 @@
 DROP FUNCTION IF EXISTS lock_run_quotas(uuid[]);
 DROP FUNCTION IF EXISTS run_quota_used(uuid);
 
--- Returns how many runs those of these accounts that have a quota may still start, by account id; null: none has one.
+-- Returns, by account id, how many runs each of these accounts with a quota may still start; null: none has a quota.
 -- Locks their quotas until the transaction ends: after all other locks, and not by account_usage, which other
 -- transactions lock first.
 CREATE FUNCTION lock_run_quotas(accounts uuid[]) RETURNS jsonb LANGUAGE plpgsql AS $$

@@ -15,8 +15,8 @@ $$;
 
 -- heard: the events that a trigger or a wait names; null: none. Locks the triggers and the runs that they may start or
 -- wake: a transaction that disables, stops or deletes such an automation, or advances such a run, waits for this one,
--- or the reverse. busy: contacts whose runs another transaction holds; their events are not heard. Null: none, or
--- is_patient.
+-- or this one for it. busy: contacts whose runs another transaction has locked; their events are left out of `heard`.
+-- Null if there are none, or with is_patient, which waits for the locks.
 CREATE FUNCTION lock_event_runs(events new_event[], is_patient boolean, OUT heard new_event[], OUT busy uuid[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -30,8 +30,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- No other transaction knows a contact that this one has added. A caller may send an event of that name too, but with
-  -- a tail.
+  -- Contacts that this transaction has added need no lock, since no other one knows them. Their event has no tail,
+  -- unlike one of the same name that a caller sends.
   known := ARRAY(SELECT DISTINCT e.contact_id FROM unnest(heard) AS e WHERE e.name <> 'contact.created' OR e.tail IS NOT NULL);
   IF is_patient THEN
     PERFORM lock_contact_runs(known);
@@ -71,7 +71,7 @@ LANGUAGE sql STABLE AS $$
   ORDER BY r.id
 $$;
 
--- Returns the events without those of these contacts; null if none is left.
+-- Returns the events, except the events of these contacts; null if none is left.
 CREATE FUNCTION without_contacts(events new_event[], contact_ids uuid[]) RETURNS new_event[] LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN contact_ids IS NULL THEN events ELSE (
     SELECT array_agg(e ORDER BY e.position) FROM unnest(events) AS e WHERE e.contact_id <> ALL (contact_ids)

@@ -67,8 +67,8 @@ CREATE FUNCTION email_happening(e emails, event text, more jsonb, contact uuid) 
     ), 0) END, e.automation_id, NULL, NULL)::new_event
 $$;
 
--- Looked up separately: with few statistics, Postgres may join by the account alone. Only the index of addresses
--- supports the order of the range.
+-- Returns the contact of the email's domain with this address. contact_of and email_of are looked up separately: with few
+-- statistics, Postgres may join by the account alone. The ORDER BY makes it use the index of addresses.
 CREATE FUNCTION contact_of(e emails, recipient text) RETURNS SETOF contacts LANGUAGE sql STABLE AS $$
   SELECT * FROM contacts c WHERE c.account_id = e.account_id AND c.domain_id = e.domain_id
     AND c.email BETWEEN lower(recipient) AND lower(recipient) ORDER BY c.email LIMIT 1

@@ -6,7 +6,8 @@ const GONE_MS = 1_000
 
 /**
  * Ends the backend of a lost connection, and waits until it is gone: whatever it was doing is then either committed and
- * visible to the next statement, or undone for good. Returns false if it is still running. The same role may end it.
+ * visible to the next statement, or undone for good. Returns false if it is still running. A role needs no further
+ * privilege to end its own backends.
  */
 export async function endSession(db: Queryable, session: string): Promise<boolean> {
   await db.run(sql.unsafe`

@@ -2,7 +2,7 @@ DROP FUNCTION IF EXISTS receive_emails; -- with any parameters
 DROP FUNCTION IF EXISTS quota_room(uuid);
 DROP TYPE IF EXISTS received CASCADE;
 
--- A message for one of its accounts.
+-- A received message as one of the accounts that it is for stores it.
 CREATE TYPE received AS (
   "position" integer,
   account_id uuid,

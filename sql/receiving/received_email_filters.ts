@@ -86,8 +86,8 @@ export function matchingIds(
 }
 
 /**
- * Returns a condition for emails whose first domain is another: an email may be for several domains of its account;
- * `domain_id` is the first, the others are in its envelope.
+ * Returns a condition for emails that are for this domain too, but first for another one: an email may be for several
+ * domains of its account. `domain_id` is the first; the others are in its envelope.
  */
 function isAlsoFor({ id, name }: NamedDomain): FragmentSqlToken {
   return sql.fragment`

@@ -106,7 +106,7 @@ export async function listReceivedEmails(
         l.total AS recipients_count, ${attachmentsOf(base_url, LISTED_ATTACHMENTS)} AS attachments
       FROM received_emails r
       CROSS JOIN LATERAL (SELECT (r.received_for, r."to", r.cc, r.bcc, r.reply_to, NULL)::clipped_recipients AS lists) a
-      -- Not clipped by the function alone: to call it costs more than all else of a row.
+      -- Calls the function only if needed: a call costs more than everything else of a row.
       CROSS JOIN LATERAL (
         SELECT CASE WHEN octet_length(to_json(a.lists)::text) <= ${LISTED_ADDRESSES} THEN a.lists
           ELSE clip_recipients(a.lists, ${LISTED_ADDRESSES}) END AS clipped OFFSET 0

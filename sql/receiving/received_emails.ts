@@ -54,7 +54,7 @@ export async function insertReceivedEmails(db: Queryable, emails: NewReceivedEma
   `)
 }
 
-/** Returns those of these emails that are stored; used after a commit whose response was lost. */
+/** Returns which of these emails are stored; used after a commit whose response was lost. */
 export async function listStoredReceivedEmails(db: Queryable, emails: ReceivedEmailId[]): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`
     SELECT r.id FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)

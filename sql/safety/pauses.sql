@@ -1,9 +1,9 @@
 DROP FUNCTION IF EXISTS park_deliveries(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS release_deliveries(integer);
 
--- Postpones, until they are released, those of these due deliveries whose account, domain or campaign is paused, or
--- whose campaign was canceled (they are canceled later), so that claims do not read them over and over. Returns their
--- ids; skips rows that another worker has locked.
+-- Postpones due deliveries until they are released, so that claims do not read them over and over: among these, the ones
+-- whose account, domain or campaign is paused, or whose campaign was canceled (they are canceled later). Returns the ids
+-- of the postponed deliveries; skips rows that another worker has locked.
 CREATE FUNCTION park_deliveries(accounts uuid[], ids uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -35,7 +35,7 @@ BEGIN
 END
 $$;
 
--- Makes at most max_count deliveries due again whose pause is over. Returns how many.
+-- Makes at most max_count deliveries whose pause is over due again. Returns how many.
 CREATE FUNCTION release_deliveries(max_count integer) RETURNS integer
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$

@@ -65,7 +65,7 @@ export async function listPausesOf(db: Queryable, account_id: string): Promise<P
   `)
 }
 
-/** Makes mail due whose pause is over. Returns how many; fewer than `limit` if none is left. */
+/** Makes at most `limit` deliveries whose pause is over due; returns how many, fewer than `limit` if none are left. */
 export async function releaseDeliveries(db: Queryable, limit: number): Promise<number> {
   const { released } = await db.one(sql.type(z.object({ released: z.int() }))`
     SELECT release_deliveries(${limit}) AS released

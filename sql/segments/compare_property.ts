@@ -34,8 +34,7 @@ export function compareProperty(condition: PropertyCondition, { properties }: Te
       return containsText(shown, condition.value)
     }
     default: {
-      // As JSON: another account's property of this name may have a text that is no number, which would make a cast
-      // fail.
+      // As JSON: another account's property of this name may be a text that is not a number, which a cast would reject.
       const own = sql.fragment`c.properties -> ${stored_as}::text`
       const shown = fallback === null ? own : sql.fragment`coalesce(${own}, ${JSON.stringify(fallback)}::jsonb)`
       return sql.fragment`${shown} ${OPERATORS[condition.operator]} ${JSON.stringify(condition.value)}::jsonb`

@@ -57,7 +57,7 @@ export async function listCriteria(
   `)
 }
 
-/** Locks what the segments of the account refer to against changes and deletion until the transaction ends. */
+/** Takes the lock for changes of the account's segments, and of the rows that they refer to, until the transaction ends. */
 export async function lockSegments(tx: Tx, account_id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT pg_advisory_xact_lock(hashtextextended(${`segments ${account_id}`}, 0))`)
 }

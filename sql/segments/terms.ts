@@ -28,7 +28,7 @@ export type Terms = {
 
 type Place = { account_id: string; domain_id: string }
 
-/** Loads the rows that the conditions of segments of a domain name, and those that the segments named by them name. */
+/** Loads the rows that the conditions of segments refer to, including those to which a segment in a condition refers. */
 export async function loadTerms(db: Queryable, place: Place, criteria: Criteria[]): Promise<Terms> {
   const segments = await loadSegments(db, place, namedIn(criteria).segments)
   const named = namedIn([...criteria, ...segments])

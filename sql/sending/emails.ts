@@ -38,7 +38,7 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
           'state', CASE WHEN d.state = 'in_doubt' AND d.next_at IS NULL THEN 'held' ELSE d.state END,
           'reason', coalesce(w.pause, d.reason, CASE
             WHEN d.state = 'sending' THEN 'A worker has it.'
-            WHEN d.state = 'in_doubt' THEN 'The receiver never answered the end of the message.'
+            WHEN d.state = 'in_doubt' THEN 'The receiver never replied to the end of the message.'
             WHEN d.next_at > now() AND d.next_at < 'infinity' THEN 'It is not due yet.'
             ELSE 'It is due and waits for a worker.'
           END),
@@ -48,7 +48,7 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
         ) ORDER BY d.id)
         FROM deliveries d
         CROSS JOIN LATERAL (
-          -- Of what would be sent now, if it were not for that.
+          -- Only a delivery that would be sent now is held up by a pause.
           SELECT CASE
             WHEN d.state <> 'queued' OR d.next_at > now() AND d.next_at < 'infinity' THEN NULL
             WHEN (SELECT paused_at FROM platform) IS NOT NULL THEN 'Sending is paused on this server.'
@@ -68,8 +68,8 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
 const Count = z.object({ count: z.int() })
 
 /**
- * Deletes contents, files, events, polls and recipients of those of these emails that are settled; returns how many
- * emails.
+ * Deletes contents, files, events, polls and recipients of these emails, except of emails that are not settled; returns
+ * for how many.
  */
 export async function forgetSettledEmails(db: Queryable, account_id: string, ids: string[]): Promise<number> {
   const { count } = await db.one(sql.type(Count)`
@@ -79,7 +79,7 @@ export async function forgetSettledEmails(db: Queryable, account_id: string, ids
 }
 
 /**
- * Deletes data of sent mail that EMAIL_RETENTION_DAYS no longer keeps (forget_expired_emails.sql); returns of how many
+ * Deletes data of sent mail that EMAIL_RETENTION_DAYS no longer keeps (forget_expired_emails.sql); returns for how many
  * emails.
  */
 export async function forgetExpiredEmails(db: Queryable, days: number, limit: number): Promise<number> {

@@ -63,7 +63,7 @@ $$;
 
 DROP FUNCTION IF EXISTS forget_settled_emails(uuid, uuid[]);
 
--- The same for those of the given emails of an account that are settled. Returns how many.
+-- Does the same for the given emails of an account, except for those that are not settled. Returns for how many.
 CREATE FUNCTION forget_settled_emails(account uuid, given uuid[]) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   ids uuid[];

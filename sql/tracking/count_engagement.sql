@@ -24,7 +24,7 @@ BEGIN
   ON CONFLICT (account_id, contact_id) DO UPDATE SET
     opened_count = e.opened_count + excluded.opened_count,
     clicked_count = e.clicked_count + excluded.clicked_count,
-    -- If hits turned out to be a machine's: the newest of the other emails.
+    -- If hits turned out to be a machine's, the newest hit on another email counts.
     last_opened_at = CASE WHEN excluded.opened_count < 0 THEN newest_engagement(e.account_id, e.contact_id, false)
       ELSE greatest(e.last_opened_at, excluded.last_opened_at) END,
     last_clicked_at = CASE WHEN excluded.clicked_count < 0 THEN newest_engagement(e.account_id, e.contact_id, true)

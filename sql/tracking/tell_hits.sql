@@ -9,7 +9,7 @@ DECLARE
   added hit_group[] := added_groups(before, after);
   removed hit_group[] := added_groups(after, before);
 BEGIN
-  -- These turned out to be a machine's.
+  -- These hits turned out to be a machine's.
   DELETE FROM email_events v USING unnest(removed) AS g, deliveries d
   WHERE d.account_id = g.account_id AND d.id = g.delivery_id
     AND v.account_id = g.account_id AND v.email_id = g.email_id AND v.recipient = d.recipient AND v.type = event_of_hit(g.type)

@@ -86,7 +86,7 @@ export async function extendWebhookLeases(db: Queryable, lease: Lease, ids: Webh
   `)
 }
 
-/** Releases leases; webhooks served last come after the others. */
+/** Releases leases; these webhooks are then claimed after the others. */
 export async function releaseWebhooks(db: Queryable, owner: string, ids: WebhookId[]): Promise<void> {
   await db.run(sql.prepared('release_webhooks', z.unknown())`
     UPDATE webhooks w SET lease_owner = NULL, lease_until = now()

@@ -22,9 +22,10 @@ const isEnabled = sql.fragment`w.status = 'enabled' AND w.deleted_at IS NULL`
 const Slice = z.object({ replayed: z.int(), last: z.string().nullable() })
 
 /**
- * Replays the matching ones of the next events of an enabled webhook, in the order of ids.
+ * Looks at the next `limit` events of an enabled webhook, in the order of ids, and replays those that match.
  *
- * @returns how many, and the id of the last event looked at; null if there are no more, or the webhook is not enabled
+ * @returns how many were replayed, and the id of the last event looked at; null if there are no more, or the webhook is not
+ * enabled
  */
 export async function replaySlice(
   db: Queryable,

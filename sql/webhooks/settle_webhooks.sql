@@ -13,7 +13,7 @@ CREATE TYPE webhook_result AS (
   account_id uuid,
   webhook_id bigint,
   event_id uuid,
-  endpoint text,          -- where it was made
+  endpoint text,          -- the URL that was called
   attempt integer,        -- earlier attempts; the result counts only if the number is still the same
   id uuid,
   is_success boolean,
@@ -24,16 +24,16 @@ CREATE TYPE webhook_result AS (
   response text,
   started_at timestamptz,
   delay double precision, -- seconds until the next attempt; null: it was the last
-  rest double precision,  -- seconds of patience that the endpoint asked for
+  rest double precision,  -- seconds that the endpoint asked to be left alone
   is_hung boolean         -- it used up its timeout
 );
 
 -- The numbers of lib/webhooks/standing.ts.
 CREATE TYPE webhook_rules AS (
-  "window" integer,      -- attempts that an endpoint is judged by, at most
-  fewest integer,        -- and at least
-  share double precision, -- of failures among them at which it rests
-  most_failures integer  -- in a row; with the last of them the webhook is disabled
+  "window" integer,       -- at most this many attempts are judged, the newest
+  fewest integer,         -- fewer attempts are not judged
+  share double precision, -- the share of failures among them from which an endpoint rests
+  most_failures integer   -- with so many failures in a row the webhook is disabled
 );
 
 -- Returns true if an endpoint gets single attempts with pauses in between, by its last results, oldest first: s

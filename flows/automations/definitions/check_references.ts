@@ -5,8 +5,8 @@ import { ApiError } from '#lib/errors.ts'
 import { parseAddress } from '#lib/mail/address.ts'
 import {
   lockOwnDomain,
-  lockPlaced,
   lockTemplates,
+  lockTopicsOrSegments,
   type NamedTemplate,
   type Placed,
   typesOfProperties,
@@ -40,8 +40,8 @@ export async function checkReferences(
   const templates = new Map(
     found.flatMap(one => [one.id, one.alias].flatMap(ref => (ref ? [[ref, one] as const] : []))),
   )
-  const topics = await lockPlaced(tx, 'topics', account_id, steps.flatMap(topicOf))
-  const segments = await lockPlaced(tx, 'segments', account_id, steps.flatMap(segmentOf))
+  const topics = await lockTopicsOrSegments(tx, 'topics', account_id, steps.flatMap(topicOf))
+  const segments = await lockTopicsOrSegments(tx, 'segments', account_id, steps.flatMap(segmentOf))
   const types = await typesOfProperties(
     tx,
     account_id,

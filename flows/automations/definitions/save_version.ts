@@ -8,7 +8,7 @@ import {
   syncTrigger,
   updateAutomation,
 } from '#sql/automations/definitions/automations.ts'
-import { forgetDrafts, insertVersion } from '#sql/automations/definitions/versions.ts'
+import { deleteUnusedVersions, insertVersion } from '#sql/automations/definitions/versions.ts'
 import type { Tx } from '#sql/pool.ts'
 import { requireEnabled } from './check_enabled.ts'
 import { checkReferences } from './check_references.ts'
@@ -60,7 +60,7 @@ export async function saveAutomation(
   await updateAutomation(tx, automation, { ...settings, trigger: triggerOf(checked), version })
   if (version !== before.version) await insertVersion(tx, automation, version, checked)
   await syncTrigger(tx, automation)
-  if (before.status === 'disabled') await forgetDrafts(tx, automation, version)
+  if (before.status === 'disabled') await deleteUnusedVersions(tx, automation, version)
   return checked
 }
 

@@ -9,7 +9,7 @@ import {
   changeMembers,
   deleteContacts,
   tryContactLocks,
-  tryContacts,
+  tryLockContacts,
 } from '#sql/automations/engine/contacts.ts'
 import { announceContacts, type GivenContact, upsertContacts } from '#sql/contacts/contact_changes.ts'
 import type { Tx } from '#sql/pool.ts'
@@ -128,7 +128,7 @@ async function lockOwnContacts(tx: Tx, requesting: ActiveRun[], is_deleted: bool
   const accounts = [...new Set(requesting.map(({ run }) => run.account_id))]
   const free = new Set(await tryContactLocks(tx, accounts))
   const ids = idsOf(requesting).filter(({ account_id }) => free.has(account_id))
-  return new Set(await tryContacts(tx, ids, is_deleted))
+  return new Set(await tryLockContacts(tx, ids, is_deleted))
 }
 
 function idsOf(activeRuns: ActiveRun[]) {

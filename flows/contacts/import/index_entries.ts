@@ -1,4 +1,4 @@
-import { enterPending } from '#sql/contacts/import/index_entries.ts'
+import { flushPendingEntries } from '#sql/contacts/import/index_entries.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /** Merged rows that are indexed at a time. Searches scan the pending list row by row, so it must stay short. */
@@ -39,7 +39,7 @@ export class IndexEntries {
   #enter(): Promise<void> {
     this.#pending = 0
     // A failure loses nothing: pending entries are indexed by the next call or the next insert.
-    this.#entering = enterPending(this.#pool)
+    this.#entering = flushPendingEntries(this.#pool)
       .catch(() => {})
       .finally(() => {
         this.#entering = null

@@ -34,11 +34,11 @@ export async function lockTemplates(tx: Tx, account_id: string, refs: string[]):
 }
 
 const Placed = z.object({ id: z.string(), domain_id: z.string().nullable() })
-/** A segment or a topic with its domain; null: all domains. */
+/** A segment or a topic. `domain_id`: the domain that it belongs to; null: all domains. */
 export type Placed = z.infer<typeof Placed>
 
-/** Returns those of these topics or segments that exist, and locks them against deletion until the transaction ends. */
-export async function lockPlaced(
+/** Returns which of these topics or segments exist, and locks them against deletion until the transaction ends. */
+export async function lockTopicsOrSegments(
   tx: Tx,
   table: 'topics' | 'segments',
   account_id: string,

@@ -22,7 +22,7 @@ export async function insertVersion(
 }
 
 /** Deletes the versions before this one if the automation has no run. Must be called while no contact can enter. */
-export async function forgetDrafts(tx: Tx, { account_id, id }: AutomationId, version: number): Promise<void> {
+export async function deleteUnusedVersions(tx: Tx, { account_id, id }: AutomationId, version: number): Promise<void> {
   await tx.run(sql.unsafe`
     DELETE FROM automation_versions v
     WHERE v.account_id = ${account_id} AND v.automation_id = ${id} AND v.version < ${version}

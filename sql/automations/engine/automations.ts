@@ -29,7 +29,7 @@ export async function lockAutomations(tx: Tx, ids: AutomationId[]): Promise<Acti
 
 const Deleted = z.object({ automation_id: z.string() })
 
-/** Returns those of these automations that no longer exist. */
+/** Returns which of these automations no longer exist. */
 export async function listDeleted(tx: Tx, ids: AutomationId[]): Promise<string[]> {
   if (ids.length === 0) return []
   const rows = await tx.any(sql.type(Deleted)`

@@ -65,7 +65,7 @@ const Locked = z.object({ id: z.string() })
  * Tries to lock contacts against changes, or with `is_deleted` against all other locks, and their domains against
  * deletion. Returns the ids of the locked contacts; does not wait for locks.
  */
-export async function tryContacts(tx: Tx, ids: ContactId[], is_deleted: boolean): Promise<string[]> {
+export async function tryLockContacts(tx: Tx, ids: ContactId[], is_deleted: boolean): Promise<string[]> {
   const strength = is_deleted ? sql.fragment`FOR UPDATE` : sql.fragment`FOR NO KEY UPDATE`
   const rows = await tx.any(sql.type(Locked)`
     SELECT c.id FROM unnest(${uuids(ids, 'account_id')}, ${uuids(ids, 'contact_id')}) AS w(account_id, id)

@@ -86,7 +86,7 @@ export async function storeRuns(tx: Tx, stored: StoredRun[]): Promise<void> {
     SELECT runs, steps FROM store_runs(${JSON.stringify(runs)}::json, ${JSON.stringify(steps)}::json)
   `)
   if (written.runs === runs.length && written.steps === steps.length) return
-  throw new Error(`Of ${runs.length} runs and ${steps.length} steps only ${JSON.stringify(written)} were written.`)
+  throw new Error(`Only ${JSON.stringify(written)} of ${runs.length} runs and ${steps.length} steps were written.`)
 }
 
 /** Postpones a run whose statements fail, or fails it after `max_attempts`. */

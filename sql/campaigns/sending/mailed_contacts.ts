@@ -7,7 +7,7 @@ import { cappedFor, type FrequencyCap } from '../frequency_cap.ts'
 export async function lockEngagement(tx: Tx, account_id: string, contact_ids: string[]): Promise<void> {
   await tx.run(sql.unsafe`
     INSERT INTO contact_engagement (account_id, contact_id) ${inOrder(account_id, contact_ids)}
-    -- It locks the row, and changes nothing.
+    -- Locks the row without changing it.
     ON CONFLICT (account_id, contact_id) DO UPDATE SET sent_count = excluded.sent_count WHERE false
   `)
 }
@@ -15,7 +15,7 @@ export async function lockEngagement(tx: Tx, account_id: string, contact_ids: st
 const Capped = z.object({ contact_id: z.string(), reason: z.enum(['mailed_recently', 'unengaged']) })
 export type Capped = z.infer<typeof Capped>
 
-/** Returns those of these contacts that the frequency cap of a campaign excludes now. */
+/** Returns which of these contacts the frequency cap of a campaign excludes now. */
 export async function listCapped(
   tx: Tx,
   account_id: string,

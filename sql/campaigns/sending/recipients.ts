@@ -32,7 +32,7 @@ export async function insertRecipients(
       WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.run = ${run}
     ), looked AS MATERIALIZED (
       ${contactsAhead(this_run, limit)}
-    ), found AS MATERIALIZED ( -- else the reason is found anew wherever it is named
+    ), found AS MATERIALIZED ( -- otherwise the reason is computed again wherever it is used
       SELECT c.id, c.email, ${leftOut(addressed, PLAN_HINTS.forFew)} AS reason, CASE
           WHEN ${times !== null} THEN coalesce(z.at, ${times?.other ?? null}::timestamptz)
           WHEN run.is_warming THEN run.created_at - coalesce((

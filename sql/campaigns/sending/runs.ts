@@ -126,7 +126,7 @@ export async function findAccountOfCampaign(db: Queryable, id: string): Promise<
   return found?.account_id ?? null
 }
 
-/** Adds a job that sends a campaign. Of several waiting jobs of a campaign only one runs. */
+/** Adds a job that sends a campaign; it replaces one that waits already. */
 export async function addSendJob(db: Queryable, { account_id, campaign_id }: Campaign, in_seconds = 0): Promise<void> {
   await addJob(db, 'send_campaign', { account_id, campaign_id }, `send_campaign ${campaign_id}`, in_seconds)
 }

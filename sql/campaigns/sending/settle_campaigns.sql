@@ -47,6 +47,7 @@ BEGIN
 END
 $$;
 
+-- Records when recipients of campaigns were sent their email, once per run, and counts it for their contacts.
 CREATE FUNCTION note_sent(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -79,7 +79,7 @@ export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promi
         AND r.run = e.campaign_run AND r.email_id = e.id AND r.state = 'm'
         AND r.run = (SELECT max(n.run) FROM campaign_runs n WHERE n.account_id = ${account_id} AND n.campaign_id = ${id})
       RETURNING r.run, r.variant, e.id, e.domain_id
-    ), measured AS ( -- as a bounce takes back a delivery (count_deliveries.sql)
+    ), measured AS ( -- subtracts the failures, as count_deliveries.sql subtracts a delivery that bounces later
       SELECT count_metrics(array_agg(ROW(${account_id}, NULL, a.domain_id, ${id}, v.created_at, 'failed', -1)::metric_move))
       FROM again a CROSS JOIN LATERAL (
         SELECT created_at FROM email_events v WHERE v.account_id = ${account_id} AND v.email_id = a.id AND v.type = 'failed'

@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS read_import_part(contact_imports, bigint, bigint, text[]);
 DROP FUNCTION IF EXISTS merge_import_part(contact_imports, import_part);
 
--- Reads the records of an import with numbers above `after`, up to `up_to`. Of several records with the same address it
--- returns the first, and records the others as skipped. gone: properties to leave out.
+-- Reads the records of an import with numbers above `after`, up to `up_to`. If several have the same address, it returns
+-- the first and records the others as skipped. gone: properties to leave out.
 CREATE FUNCTION read_import_part(i contact_imports, after bigint, up_to bigint, gone text[]) RETURNS import_part
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -33,8 +33,8 @@ BEGIN
   RETURN part;
 END $$;
 
--- Stores contacts of an import with all consequences. Returns how many were created and updated; an unchanged one
--- counts as updated.
+-- Stores contacts of an import with their memberships and consents, and starts automations if the import asks for it.
+-- Returns how many were created and updated; an unchanged one counts as updated.
 CREATE FUNCTION merge_import_part(i contact_imports, part import_part, OUT created bigint, OUT updated bigint)
 LANGUAGE plpgsql AS $$
 DECLARE

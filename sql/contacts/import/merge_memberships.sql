@@ -35,6 +35,7 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Records opt-ins or opt-outs of these addresses by an import; topic null: all mail.
 CREATE FUNCTION note_imported_consents(i contact_imports, topic uuid, choice text, emails text[]) RETURNS void
 LANGUAGE sql AS $$
   INSERT INTO contact_consents (account_id, domain_id, email_hash, id, topic_id, subscription, how, source_id, client_address)

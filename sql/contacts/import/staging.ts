@@ -53,7 +53,7 @@ export async function stageChunk(pool: Pool, owned: Owned, { copy, faults }: Sta
   })
 }
 
-/** Longest time that others may wait while the table of staged rows is emptied: a vacuum gives way after 1 s. */
+/** Longest wait for the lock on the table of staged rows, behind which others wait. A vacuum gives way after 1 s. */
 const EMPTY_MS = 1_500
 
 /**
@@ -93,7 +93,8 @@ type Settings = { query_timeout: number; lock: 'pg_advisory_xact_lock' | 'pg_adv
 
 /**
  * Runs a transaction of the worker that has the lease. The transaction that clears the stage waits for those of the
- * previous worker, so none of these commits later. COPY is no query of the pool, so it uses a separate connection.
+ * previous worker, so none of these commits later. The pool's own transactions cannot run COPY, so this uses a connection
+ * of the driver.
  */
 async function inOwnTransaction(
   pool: Pool,

@@ -25,7 +25,7 @@ CREATE TYPE draft AS (
   "position" integer,
   account_id uuid,
   id uuid,
-  refusal jsonb, -- why it cannot be sent, if known before: it may only replay the answer of its key
+  refusal jsonb, -- why it cannot be sent, if known before: then it can only replay the answer of its key
   domain text,
   key_domain_id uuid,
   route text,

@@ -108,7 +108,7 @@ export async function draftsJson(drafts: Draft[]): Promise<ValueExpression> {
   return length < LONG ? JSON.stringify(positioned) : sql.binary(await encodeJson(positioned))
 }
 
-/** Returns those of these ids that are stored; used after a commit whose response was lost. */
+/** Returns which of these ids are stored; used after a commit whose response was lost. */
 export async function listStoredEmails(db: Queryable, ids: string[]): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`
     SELECT id FROM emails WHERE (account_id, id) IN (

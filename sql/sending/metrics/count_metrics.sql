@@ -2,19 +2,19 @@ DROP FUNCTION IF EXISTS count_metrics(metric_move[]);
 DROP FUNCTION IF EXISTS quarter_of(timestamptz);
 DROP FUNCTION IF EXISTS countable_moves(metric_move[]);
 
--- Changes the figures of email_metrics in the commit that they count. Each counts recipients, in the quarter of an hour
--- of the event:
+-- Changes the figures of email_metrics, in the transaction of the events that they count. Each figure counts recipients,
+-- in the quarter of an hour of the event:
 --
--- received            an email came in
--- sent                its receiver accepted the email, or somebody took it for accepted (release)
--- delivered           the same, without those that bounced or failed after that: they leave the quarter they are counted in
--- delivery_delayed    the first time that it was put off
--- bounced_*           it bounced, at once or by a later report, by the type of the bounce
--- failed, suppressed  it ended so; a campaign that is retried takes back those that failed
--- complained          a complaint came; those are delivered too
--- opened, clicked     every open and click of a person. A click of somebody who has no open is one
--- unique_*            the first of them
--- unsubscribed        the first time, by this email
+-- received            an email was received
+-- sent                the receiver accepted the email, or a user declared that it did (release)
+-- delivered           like sent, but subtracted again from its quarter if the email bounces or fails later
+-- delivery_delayed    the first attempt that the receiver put off
+-- bounced_*           the email bounced, at once or by a later report; by the type of the bounce
+-- failed, suppressed  the email got this status; a retry of a campaign subtracts its failed emails
+-- complained          the recipient complained; the email stays counted as delivered
+-- opened, clicked     every open and click of a person; the click of somebody without an open counts as an open too
+-- unique_*            the first open or click of a recipient
+-- unsubscribed        the first unsubscription by means of this email
 --
 -- Rows are changed in the order of their keys, so that no two statements deadlock; each backend mostly has a shard of
 -- its own.

@@ -17,7 +17,7 @@ export type MetricsQuery = {
 }
 
 const Row = z.object({
-  /** Index in `periods`; -1 if `period` is no dimension. */
+  /** Index in `periods`; -1 if `period` is not requested as a dimension. */
   period: z.int(),
   domain_id: z.string().nullable(),
   domain_name: z.string().nullable(),
@@ -29,8 +29,8 @@ const Row = z.object({
 export type MetricsRow = z.infer<typeof Row>
 
 /**
- * Returns the figures of a range, at most `limit` rows: one per combination of the dimensions that has figures. Columns
- * that are no dimension are null, as are deleted rows and the campaign of an email without one.
+ * Returns the figures of a range, at most `limit` rows: one per combination of the dimensions that has figures. An id or
+ * name is null if its dimension is not requested, if its row was deleted, or if the email has no campaign.
  */
 export async function readMetrics(db: Queryable, query: MetricsQuery, limit: number): Promise<MetricsRow[]> {
   const has = (dimension: Dimension) => query.dimensions.includes(dimension)

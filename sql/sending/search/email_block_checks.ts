@@ -46,7 +46,7 @@ export async function mergeBlock(tx: Tx, { account_id, above, upto }: Range): Pr
     WITH next AS MATERIALIZED (
       SELECT upto FROM email_blocks WHERE account_id = ${account_id} AND upto > ${upto} ORDER BY upto LIMIT 1
     ), free AS MATERIALIZED (
-      -- Whoever deletes emails locks several blocks in an order of its own.
+      -- Not waited for: a transaction that deletes emails locks several blocks in another order.
       SELECT b.upto FROM next JOIN email_blocks b ON b.account_id = ${account_id} AND b.upto = next.upto
       FOR UPDATE OF b SKIP LOCKED
     ), extended AS (

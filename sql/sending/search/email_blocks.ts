@@ -58,7 +58,7 @@ export async function lockBlocks(tx: Tx, account_id: string): Promise<string | n
   return last
 }
 
-/** In order of id, as many as the limit at most. */
+/** Lists at most `limit` emails that no block covers yet, in the order of ids. */
 export async function listEmailsToIndex(
   tx: Tx,
   { account_id, above, lag_seconds, limit }: { account_id: string; above: string; lag_seconds: number; limit: number },
@@ -70,7 +70,7 @@ export async function listEmailsToIndex(
   `)
 }
 
-/** In order of id, as many as the limit at most. */
+/** Lists at most `limit` emails of a range, in the order of ids. */
 export async function listEmailsOf(tx: Tx, { account_id, above, upto }: Range, limit: number): Promise<EmailToIndex[]> {
   return tx.any(sql.type(Email)`
     SELECT ${columns} FROM emails e

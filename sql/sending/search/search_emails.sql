@@ -80,10 +80,10 @@ DECLARE
   found_ids uuid[] := '{}';
   known_ids uuid[];
   size integer;
-  covered uuid; -- blocks end here
+  covered uuid; -- the newest email that a block covers
   ends uuid[];
 BEGIN
-  -- 1. Statuses have an index in the order of the list: it may have enough emails, or only these.
+  -- 1. The index of statuses is in the order of the list: it suffices if it has enough matches, or few emails at all.
   IF f.statuses IS NOT NULL THEN
     SELECT s.found_ids, s.size INTO known_ids, size FROM scan_statuses(given_account_id, f, depth, is_ascending) AS s;
     IF size < depth OR cardinality(known_ids) >= max_count THEN
@@ -92,7 +92,7 @@ BEGIN
     END IF;
   END IF;
 
-  -- 2. Emails that no block covers are read.
+  -- 2. The newest emails are in no block yet: they are read themselves.
   SELECT b.upto INTO covered FROM email_blocks b WHERE b.account_id = given_account_id ORDER BY b.upto DESC LIMIT 1;
   IF covered IS NULL OR f.terms = '{}' THEN
     RETURN QUERY SELECT unnest(scan_emails(given_account_id, f, f.above, f.upto, max_count, is_ascending));
@@ -102,7 +102,8 @@ BEGIN
     found_ids := scan_emails(given_account_id, f, covered, f.upto, max_count, is_ascending);
   END IF;
 
-  -- 3. Frequent terms are in the nearest blocks; rare ones have few blocks in the index.
+  -- 3. The nearest blocks first, where frequent terms have enough matches. Then the index of terms, which lists few
+  -- blocks for a rare one.
   ends := list_nearest_blocks(given_account_id, f, nearby, is_ascending);
   found_ids := found_ids || search_blocks(given_account_id, f, ends, max_count - cardinality(found_ids), is_ascending);
   IF cardinality(ends) = nearby AND cardinality(found_ids) < max_count THEN
