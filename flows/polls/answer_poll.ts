@@ -1,5 +1,5 @@
 import { HourlyCap, RECIPIENT_CAP } from '#lib/async/fair/hourly_cap.ts'
-import { OneAtATime } from '#lib/async/one_at_a_time.ts'
+import { OneAtATime } from '#lib/async/fair/one_at_a_time.ts'
 import { type AskedPoll, storeAnswer } from '#sql/polls/asked_polls.ts'
 import type { Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'

@@ -1,5 +1,5 @@
 import { HourlyCap, RECIPIENT_CAP } from '#lib/async/fair/hourly_cap.ts'
-import { OneAtATime } from '#lib/async/one_at_a_time.ts'
+import { OneAtATime } from '#lib/async/fair/one_at_a_time.ts'
 import type { Subscription, TopicChoice } from '#lib/contacts/new_contact.ts'
 import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'

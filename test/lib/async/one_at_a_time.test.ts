@@ -1,5 +1,5 @@
 import t from 'tap'
-import { OneAtATime } from '#lib/async/one_at_a_time.ts'
+import { OneAtATime } from '#lib/async/fair/one_at_a_time.ts'
 
 t.test('calls with one key run in turn, others beside them', async t => {
   const turns = new OneAtATime()
