@@ -135,7 +135,7 @@ t.test('each process keeps the limit by itself while Postgres cannot count', asy
   })
   // An error of Postgres would mean that the process waited until Postgres itself gave up, after 3 s.
   shows(t, JSON.parse(lines[0] as string), {
-    msg: 'sends are counted by this process alone',
+    msg: 'each process counts sends separately',
     err: { type: 'LostConnectionError', message: /Query read timeout/ },
   })
 })
