@@ -86,6 +86,12 @@ t.test('every export is imported somewhere', async t =>
 )
 t.test('tests poll by waitUntil', async t => check(t, findPolls(tests)))
 t.test('tests compare lists and statuses exactly', async t => check(t, findLooseMatches(tests)))
+t.test('only the indexer and the deletion of contents use the search index', async t => {
+  const INTERNAL = /email_block|empty_blocks_of|search_terms\.ts|search_emails\b/
+  const isOutside = (path: string) => !/^sql\/(?:sending\/search|migrations)\//.test(path)
+  const users = [...source].filter(([path, text]) => isOutside(path) && INTERNAL.test(text)).map(([path]) => path)
+  t.strictSame(users, ['flows/sending/index_emails.ts', 'sql/sending/forget_expired_emails.sql'])
+})
 t.test('folders hold few files', async t => check(t, findFullFolders(rooms, MAX_FOLDER), FULL_FOLDERS))
 
 const keysOf = (faults: Fault[]) => faults.map(({ key }) => key)
