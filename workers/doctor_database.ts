@@ -90,7 +90,7 @@ class LateError extends Error {}
 
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new LateError(`no answer in ${ms / 1000} s`)), ms)
+  const timer = setTimeout(() => late.reject(new LateError(`no reply in ${ms / 1000} s`)), ms)
   return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))
 }
 

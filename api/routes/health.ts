@@ -6,7 +6,7 @@ import { listPendingMigrations } from '#sql/migrations.ts'
 /** Longest time that a health check waits for the database. A slow statement may take 15 s. */
 const PATIENCE_MS = 2_500
 
-const SILENT = 'the database does not answer'
+const SILENT = 'the database does not respond'
 
 export const health = new Router<State, Services>()
 

@@ -7,7 +7,7 @@ import { endSession } from '#sql/process/sessions.ts'
 const PATIENCE_MS = 1_000
 const PAUSE_MS = 100
 
-/** The result of a statement is unknown: its response was lost, and Postgres could not be asked. */
+/** The result of a statement is unknown: its response was lost, and Postgres could not be queried. */
 class UnknownOutcomeError extends OutageError {}
 
 /**

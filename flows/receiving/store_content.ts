@@ -93,7 +93,7 @@ async function waitForPlace(places: Semaphore, ms: number): Promise<void> {
  */
 async function inTime<Value>(promise: Promise<Value>, ms: number): Promise<Value> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms)
+  const timer = setTimeout(() => reject(new Error(`no reply in ${ms} ms`)), ms)
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 

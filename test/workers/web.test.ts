@@ -31,7 +31,7 @@ t.test('/readyz checks the database, /healthz only the process', async t => {
   t.strictSame(await ask(`${url}/readyz`), { status: 200, body: { status: 'ok' } })
 
   for (const [reason, away] of [
-    ['the database does not answer', (on: boolean) => proxy.blackhole(on)],
+    ['the database does not respond', (on: boolean) => proxy.blackhole(on)],
     ['the database is not reachable', (on: boolean) => [proxy.refuse(on), proxy.cut()]],
   ] as const) {
     away(true)

@@ -111,7 +111,7 @@ t.test('/healthz fails if Postgres has not responded for 30 seconds', async t =>
   wait(25_000)
   t.same(await health(), [200, { status: 'ok' }])
   wait(5_000)
-  t.same(await health(), [503, { status: 'unavailable', reason: 'the database does not answer' }])
+  t.same(await health(), [503, { status: 'unavailable', reason: 'the database does not respond' }])
   proxy.blackhole(false)
   t.same(await health(), [200, { status: 'ok' }])
 })
