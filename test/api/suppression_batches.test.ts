@@ -3,7 +3,7 @@ import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { shows } from '#test/support/shows.ts'
-import { subscribe, told } from '#test/support/webhooks/webhook_events.ts'
+import { subscribe, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -107,7 +107,7 @@ t.test('webhooks get one event per address whose suppression was added or remove
   await add({ emails: ['a@b.com', 'b@b.com'] }, key)
   await remove({ emails: ['b@b.com', 'b@b.com', 'c@b.com'] }, key)
   t.same(
-    (await told(world, id)).map(({ type, data }) => [type, data.email, data.origin, data.source_id]),
+    (await takeEvents(world, id)).map(({ type, data }) => [type, data.email, data.origin, data.source_id]),
     [
       ['suppression.added', 'a@b.com', 'manual', null],
       ['suppression.added', 'b@b.com', 'manual', null],

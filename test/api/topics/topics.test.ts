@@ -4,7 +4,7 @@ import { remove_leftovers } from '#tasks/remove_leftovers.ts'
 import { startApi } from '#test/support/api.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { newListener, told as toldTo } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { addDomain, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -14,7 +14,7 @@ const api = await startApi(t, world, account.key)
 const post = (path: string, body: object) => api.request('POST', `/api${path}`, { body })
 const patch = (path: string, body: unknown) => api.request('PATCH', `/api${path}`, { body: body as object })
 const get = async (path: string) => (await api.request('GET', `/api${path}`)).body
-const told = () => toldTo(world, account.id)
+const takeOwnEvents = () => takeEvents(world, account.id)
 const remove = (path: string) => api.request('DELETE', `/api${path}`)
 
 async function makeTopic(name: string, fields: object = {}): Promise<string> {
@@ -22,7 +22,7 @@ async function makeTopic(name: string, fields: object = {}): Promise<string> {
 }
 
 t.test('topics are created, changed, listed and deleted, with webhook events', async t => {
-  await told()
+  await takeOwnEvents()
   const { status, body } = await post('/topics', { name: 'News', default_subscription: 'opt_out', description: '' })
   t.equal(status, 201)
   const { id } = body
@@ -46,7 +46,7 @@ t.test('topics are created, changed, listed and deleted, with webhook events', a
     shows(t, answer, { status: 404, body: { message: 'Topic not found' } })
   }
   shows(t, await get(`/topics/${id}`), { statusCode: 404 })
-  shows(t, await told(), [
+  shows(t, await takeOwnEvents(), [
     { type: 'topic.created', data: { ...record, deleted: false } },
     { type: 'topic.updated', data: { ...now, deleted: false } },
     { type: 'topic.updated', data: { ...now, name: 'Newer', deleted: false } },
@@ -110,7 +110,7 @@ t.test('PATCH /contacts/:id/topics opts a contact in and out of topics', async t
   })
   t.strictSame(await list(), [of(offers, 'Offers', 'opt_out', null), of(weekly, 'Weekly', 'opt_in', null)])
 
-  await told()
+  await takeOwnEvents()
   const topics = [{ id: offers, subscription: 'opt_in' }]
   const { status, body } = await patch(`/contacts/${contact}/topics`, { topics })
   t.strictSame([status, body], [200, { object: 'contact_topics', id: contact, contact_id: contact, topics }])
@@ -121,7 +121,7 @@ t.test('PATCH /contacts/:id/topics opts a contact in and out of topics', async t
     type: 'contact.topics.updated',
     data: { id: contact, email: 'pia@b.com', topics: choices },
   })
-  t.strictSame(await told(), [event(topics), event([{ id: weekly, subscription: 'opt_out' }])])
+  t.strictSame(await takeOwnEvents(), [event(topics), event([{ id: weekly, subscription: 'opt_out' }])])
   const noted = { how: 'api', client_address: '127.0.0.1' }
   shows(t, await get(`/contacts/${contact}`), {
     consents: [

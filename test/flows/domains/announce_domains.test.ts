@@ -11,7 +11,7 @@ import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { newListener, told } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { openWorld, type TestAccount } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t)
@@ -28,7 +28,7 @@ async function call<Body = PresentedDomain>({ key }: TestAccount, method: string
 /** Asserts that one event was announced since the last call, with the domain as GET shows it now. */
 async function isTold(t: Tap, account: TestAccount, id: string, type: string): Promise<PresentedDomain> {
   const { body } = await call(account, 'GET', `/${id}`)
-  t.strictSame(await told(world, account.id), [{ type, data: body }])
+  t.strictSame(await takeEvents(world, account.id), [{ type, data: body }])
   return body
 }
 type Tap = Pick<typeof t, 'strictSame'>
@@ -49,7 +49,7 @@ t.test('each change of a domain is announced as GET shows it', async t => {
   shows(t, await isTold(t, account, id, 'domain.updated'), { status: 'pending' })
   await call(account, 'POST', `/${id}/verify`)
   await check(account, id)
-  t.strictSame(await told(world, account.id), [], 'the domain is unchanged')
+  t.strictSame(await takeEvents(world, account.id), [], 'the domain is unchanged')
 
   publish(zone, { name: 'told.com', records })
   await check(account, id)
@@ -67,9 +67,9 @@ t.test('each change of a domain is announced as GET shows it', async t => {
   t.equal(failed.status, 'failed')
 
   t.equal((await call(account, 'DELETE', `/${id}`)).status, 200)
-  t.strictSame(await told(world, account.id), [{ type: 'domain.deleted', data: failed }])
+  t.strictSame(await takeEvents(world, account.id), [{ type: 'domain.deleted', data: failed }])
   t.equal((await call(account, 'DELETE', `/${id}`)).status, 404)
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
 })
 
 t.test('a refused change of a domain is not announced', async t => {
@@ -78,16 +78,16 @@ t.test('a refused change of a domain is not announced', async t => {
   t.equal((await call(account, 'DELETE', `/${account.domain_id}`)).status, 403)
   t.equal((await call(account, 'POST', '', { name: account.domain })).status, 422)
   t.equal((await call(account, 'PATCH', `/${account.domain_id}`, { tls: 'x' })).status, 422)
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
 })
 
 t.test('no domain event is stored without a subscription to its type', async t => {
   const account = await newListener(world, ['domain.deleted', 'email.sent'])
   const { body } = await call(account, 'POST', '', { name: 'unheard.com' })
   await call(account, 'PATCH', `/${body.id}`, { tls: 'enforced' })
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
   await call(account, 'DELETE', `/${body.id}`)
-  shows(t, await told(world, account.id), [{ type: 'domain.deleted', data: { id: body.id, tls: 'enforced' } }])
+  shows(t, await takeEvents(world, account.id), [{ type: 'domain.deleted', data: { id: body.id, tls: 'enforced' } }])
 })
 
 t.test('new, staged, activated and removed DKIM keys are announced as domain.updated', async t => {
@@ -105,14 +105,14 @@ t.test('new, staged, activated and removed DKIM keys are announced as domain.upd
   publish(zone, { name: 'keys.com', records })
   await call(account, 'POST', `/${id}/verify`)
   await check(account, id)
-  await told(world, account.id)
+  await takeEvents(world, account.id)
 
   await call(account, 'POST', `/${id}/dkim/rotate`)
   const staged = await isTold(t, account, id, 'domain.updated')
   t.equal(staged.records.length, records.length + 2)
   t.notOk(JSON.stringify(staged).includes('private'))
   await call(account, 'POST', `/${id}/dkim/rotate`)
-  t.strictSame(await told(world, account.id), [], 'they are the same keys')
+  t.strictSame(await takeEvents(world, account.id), [], 'they are the same keys')
 
   publish(zone, staged)
   await check(account, id)
@@ -135,7 +135,7 @@ t.test('changes of a trusted domain are announced too', async t => {
   t.equal(await activateTrustedKeys(world, owner), true)
   await isTold(t, account, id, 'domain.updated')
   t.equal(await activateTrustedKeys(world, owner), false)
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
 })
 
 t.test('a completed claim is announced to both accounts', async t => {

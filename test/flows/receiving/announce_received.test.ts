@@ -7,7 +7,7 @@ import { MIME_BOMBS } from '#test/support/mail/mime_bombs.ts'
 import { compose, receive, storeMessages } from '#test/support/receiving.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { newListener, subscribe, told, toldTypes } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, subscribe, takeEvents, takeEventTypes } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -70,7 +70,7 @@ t.test('email.received has the email as GET shows it, with files, without text',
   )
   const [png, pdf] = attachments
   const shownOf = ({ id, content_id }: Shown) => ({ id, content_id })
-  const events = await told(world, account.id)
+  const events = await takeEvents(world, account.id)
   t.strictSame(events, [
     {
       type: 'email.received',
@@ -87,7 +87,7 @@ t.test('email.received has the email as GET shows it, with files, without text',
   t.notOk(JSON.stringify(events).includes('secret'))
 
   await parse_email({ ids: [{ account_id: account.id, id }] }, work)
-  t.strictSame(await told(world, account.id), [], 'an email parsed twice is announced once')
+  t.strictSame(await takeEvents(world, account.id), [], 'an email parsed twice is announced once')
 })
 
 t.test('email.received of an unreadable email has the known fields', async t => {
@@ -97,7 +97,7 @@ t.test('email.received of an unreadable email has the known fields', async t => 
   t.ok(parse_error)
   const unknown = { from: '', to: [], cc: [], bcc: [], message_id: null, subject: '', attachments: [] }
   const data = { email_id: id, created_at, domain_id, received_for, ...unknown }
-  t.strictSame(await told(world, account.id), [{ type: 'email.received', data }])
+  t.strictSame(await takeEvents(world, account.id), [{ type: 'email.received', data }])
 
   const [deadly] = await storeMessages(world, account, [Buffer.from('Subject: x\r\n\r\nx')])
   if (!deadly) throw new Error('nothing was stored')
@@ -105,7 +105,7 @@ t.test('email.received of an unreadable email has the known fields', async t => 
   await parse_email({ ids: [deadly] }, work)
   await parse_email({ ids: [deadly] }, work)
   t.match(await show(deadly.id), { parse_error: 'Whatever tried to read it died of it.' })
-  shows(t, await told(world, account.id), [{ type: 'email.received', data: { email_id: deadly.id } }])
+  shows(t, await takeEvents(world, account.id), [{ type: 'email.received', data: { email_id: deadly.id } }])
 })
 
 t.test('a reply is announced as email.replied, after email.received', async t => {
@@ -114,7 +114,7 @@ t.test('a reply is announced as email.replied, after email.received', async t =>
   const raw = await compose({ inReplyTo: message_id, text: 'Yes, I am interested.' })
   const id = await receive(work, account, raw)
   t.match(await show(id), { reply_to_email_id: sent, category: 'interested' })
-  const [received, replied, ...others] = await told(world, account.id)
+  const [received, replied, ...others] = await takeEvents(world, account.id)
   t.strictSame(others, [])
   t.match(received, { type: 'email.received', data: { email_id: id } })
   const more = { reply_to_email_id: sent, campaign_id: null, contact_id: null, category: 'interested' }
@@ -122,28 +122,28 @@ t.test('a reply is announced as email.replied, after email.received', async t =>
 
   const forgotten = await receive(work, account, await compose({ inReplyTo: message_id.replace('@', '@x.') }))
   t.match(await show(forgotten), { reply_to_email_id: null })
-  t.strictSame(await toldTypes(world, account.id), ['email.received'])
+  t.strictSame(await takeEventTypes(world, account.id), ['email.received'])
 })
 
 t.test('bounce reports and mail to return paths are not announced as received', async t => {
   const email_id = await acceptEmail(world, account)
   await send_emails({ email_ids: [email_id] }, work)
   await work.sender.idle()
-  t.strictSame(await toldTypes(world, account.id), ['email.sent', 'email.delivered'])
+  t.strictSame(await takeEventTypes(world, account.id), ['email.sent', 'email.delivered'])
   const { rows } = await pg.query('SELECT id FROM deliveries WHERE email_id = $1', [email_id])
   const path = `${returnPathLocal(rows[0].id, world.secrets)}@${account.domain}`
   const id = await receive(work, account, NOTICE, { mail_from: '', received_for: [path] })
   t.strictSame((await pg.query('SELECT kind FROM received_emails WHERE id = $1', [id])).rows, [{ kind: 'report' }])
-  const events = await told(world, account.id)
+  const events = await takeEvents(world, account.id)
   t.strictSame(events.map(({ type }) => type).sort(), ['email.bounced', 'suppression.added'])
   t.match(events.find(({ type }) => type === 'email.bounced')?.data, { email_id, bounce: { subType: 'NoEmail' } })
 
   const away = await compose({ subject: 'Out of office', text: 'x', headers: { 'Auto-Submitted': 'auto-replied' } })
   await receive(work, account, away, { received_for: [path] })
   await receive(work, account, MIME_BOMBS['many headers']?.(10) as Buffer, { received_for: [path] })
-  t.strictSame(await told(world, account.id), [], 'other mail to return paths is not announced either')
+  t.strictSame(await takeEvents(world, account.id), [], 'other mail to return paths is not announced either')
   await receive(work, account, away)
-  t.strictSame(await toldTypes(world, account.id), ['email.received'])
+  t.strictSame(await takeEventTypes(world, account.id), ['email.received'])
 })
 
 t.test('an email whose transaction fails is not announced', async t => {
@@ -155,10 +155,10 @@ t.test('an email whose transaction fails is not announced', async t => {
     FOR EACH ROW EXECUTE FUNCTION refuse()
   `)
   await t.rejects(parse_email({ ids: [id] }, work), /no commit/)
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
   await pg.query('DROP FUNCTION refuse() CASCADE')
   await parse_email({ ids: [id] }, work)
-  t.strictSame(await toldTypes(world, account.id), ['email.received'])
+  t.strictSame(await takeEventTypes(world, account.id), ['email.received'])
 })
 
 t.test('no event is stored without a subscription to email.received', async t => {
@@ -166,6 +166,6 @@ t.test('no event is stored without a subscription to email.received', async t =>
     const deaf = await newAccount(world)
     if (events) await subscribe(world, deaf.id, events)
     await receive(work, deaf, await compose({ text: 'x' }))
-    t.strictSame(await told(world, deaf.id), [])
+    t.strictSame(await takeEvents(world, deaf.id), [])
   }
 })

@@ -17,7 +17,7 @@ import { startApi } from '#test/support/api.ts'
 import { ageEmail } from '#test/support/database/states.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { newListener, told, toldTypes } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, takeEvents, takeEventTypes } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
@@ -67,7 +67,7 @@ t.test('events of an email have its tags, headers, template and addresses', asyn
   await settle(id, { 'd@y.com': { outcome: 'delivered' } })
   const data = await dataOf(id, { tags: { kind: 'welcome', run: '7' }, headers, template_id })
   shows(t, data, { from: `Ann <ann@${account.domain}>`, to: ['Bob <b@y.com>', 'c@y.com'], message_id: /^<.+@.+>$/ })
-  t.strictSame(await told(world, account.id), [
+  t.strictSame(await takeEvents(world, account.id), [
     { type: 'email.sent', data },
     { type: 'email.delivered', data: { ...data, to: ['d@y.com'] } },
   ])
@@ -91,7 +91,7 @@ t.test('each recipient has its own event; the first delivery also fires email.se
     data: { ...data, to: [`${recipient}@y.com`], ...more },
   })
   const message = 'The address is on the suppression list.'
-  t.strictSame(await told(world, account.id), [
+  t.strictSame(await takeEvents(world, account.id), [
     { type: 'email.sent', data },
     of('doubt', 'delivery_delayed', { delay: { message: 'No reply came.' } }),
     of('gone', 'bounced', { bounce }),
@@ -108,10 +108,10 @@ t.test('a released or resumed delivery is not announced', async t => {
   const id = await acceptEmail(world, account)
   await settle(id, { 'x@y.com': { outcome: 'released', reason: 'The worker stopped.' } })
   const { 'x@y.com': doubtful } = (await claim(id)) as { 'x@y.com': ClaimedDelivery }
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
   await settleDeliveries(pool, [{ ...doubtful, outcome: 'in_doubt', reason: 'No reply came.', delay: 0 }])
   await settleDeliveries(pool, [{ ...doubtful, outcome: 'resumed' }])
-  t.strictSame(await toldTypes(world, account.id), ['email.delivery_delayed'])
+  t.strictSame(await takeEventTypes(world, account.id), ['email.delivery_delayed'])
 })
 
 t.test('email.failed of a given-up email has the reason', async t => {
@@ -119,13 +119,13 @@ t.test('email.failed of a given-up email has the reason', async t => {
   await ageEmail(world, id, 73)
   await settle(id, { 'x@y.com': { outcome: 'deferred', reason: 'Nobody answers.', delay: 60 } })
   const reason = 'Given up after 72 hours. Nobody answers.'
-  shows(t, await told(world, account.id), [{ type: 'email.failed', data: { failed: { reason } } }])
+  shows(t, await takeEvents(world, account.id), [{ type: 'email.failed', data: { failed: { reason } } }])
 })
 
 t.test('email.bounced always has a bounce, even if undetermined', async t => {
   await settle(await acceptEmail(world, account), { 'x@y.com': { outcome: 'bounced', reason: 'No.' } })
   const undetermined = { type: 'Undetermined', subType: 'Undetermined', message: 'No.', diagnosticCode: [] }
-  shows(t, await told(world, account.id), [{ type: 'email.bounced', data: { bounce: undetermined } }])
+  shows(t, await takeEvents(world, account.id), [{ type: 'email.bounced', data: { bounce: undetermined } }])
 })
 
 t.test('simulated emails fire the same events', async t => {
@@ -134,7 +134,7 @@ t.test('simulated emails fire the same events', async t => {
   const id = await acceptEmail(world, account, { to: mailboxes.map(at) })
   await send_emails({ email_ids: [id] }, work)
   await work.sender.idle()
-  const events = (await told(world, account.id)).map(({ type, data }) => [type, data.to, data])
+  const events = (await takeEvents(world, account.id)).map(({ type, data }) => [type, data.to, data])
   const none = { type: 'Permanent', subType: 'NoEmail', message: '550 5.1.1 Simulated: no such user' }
   const suppressed = { type: 'OnAccountSuppressionList', reason: 'manual', message: 'Simulated suppression.' }
   t.equal(events.length, 7)
@@ -155,14 +155,14 @@ t.test('a later bounce or complaint fires its event and suppression.added', asyn
   const report = async (outcome: 'bounced' | 'complained', state: 'delivered' | 'in_doubt') => {
     const id = await acceptEmail(world, account, { to: [`${outcome}.${state}@y.com`] })
     await settle(id, { [`${outcome}.${state}@y.com`]: { outcome: state, reason: 'No reply came.', delay: 900 } })
-    const before = await toldTypes(world, account.id)
+    const before = await takeEventTypes(world, account.id)
     const { rows } = await pool.pg.query('SELECT id FROM deliveries WHERE email_id = $1', [id])
     const known = { reason: 'No such user.', reply: '550 no', class: 'recipient', suppression_id: uuid() }
     const given = { account_id: account.id, delivery_id: rows[0].id, outcome, ...known }
     const apply = (reported: ReportedOutcome) => pool.transaction(tx => applyReportedOutcome(tx, reported))
     await apply({ ...given, bounce: outcome === 'bounced' ? bounce : null })
     await apply({ ...given, bounce, suppression_id: uuid() })
-    const events = await told(world, account.id)
+    const events = await takeEvents(world, account.id)
     const { body } = await api.request('GET', `/api/suppressions/${known.suppression_id}`, { key: account.key })
     t.strictSame(events.find(({ type }) => type === 'suppression.added')?.data, body)
     t.equal(body.id, known.suppression_id)
@@ -201,28 +201,34 @@ t.test('suppressed and reserved recipients fire email.suppressed at acceptance',
       data: await dataOf(id, { to: [to], suppressed: { message, type, reason } }),
     })),
   )
-  t.strictSame(await told(world, account.id), expected)
+  t.strictSame(await takeEvents(world, account.id), expected)
 
   const [, { message }] = suppressed.map(([, message]) => ({ message })) as [object, { message: string }]
   await settle(id, { 'x@y.com': { outcome: 'suppressed', reason: message } })
-  shows(t, await told(world, account.id), [{ data: { suppressed: { type: 'ReservedDomain', reason: 'reserved' } } }])
+  shows(t, await takeEvents(world, account.id), [
+    { data: { suppressed: { type: 'ReservedDomain', reason: 'reserved' } } },
+  ])
 })
 
 t.test('scheduling, rescheduling and canceling an email fire events', async t => {
   const times = [1, 2].map(hours => new Date(Date.now() + hours * HOUR).toISOString()) as [string, string]
   const id = await acceptEmail(world, account, { scheduled_at: times[0], tags: [{ name: 'a', value: 'b' }] })
   const data = await dataOf(id, { tags: { a: 'b' } })
-  t.strictSame(await told(world, account.id), [{ type: 'email.scheduled', data: { ...data, scheduled_at: times[0] } }])
+  t.strictSame(await takeEvents(world, account.id), [
+    { type: 'email.scheduled', data: { ...data, scheduled_at: times[0] } },
+  ])
   const call = (method: string, path: string, body?: object) =>
     api.request(method, `/api/emails/${id}${path}`, { key: account.key, body })
   t.equal((await call('PATCH', '', { scheduled_at: times[1] })).status, 200)
-  t.strictSame(await told(world, account.id), [{ type: 'email.scheduled', data: { ...data, scheduled_at: times[1] } }])
+  t.strictSame(await takeEvents(world, account.id), [
+    { type: 'email.scheduled', data: { ...data, scheduled_at: times[1] } },
+  ])
   t.equal((await call('PATCH', '', { scheduled_at: '2020-01-01T00:00:00Z' })).status, 422)
   t.equal((await call('POST', '/cancel')).status, 200)
-  t.strictSame(await told(world, account.id), [{ type: 'email.canceled', data }])
+  t.strictSame(await takeEvents(world, account.id), [{ type: 'email.canceled', data }])
   t.equal((await call('POST', '/cancel')).status, 422)
   t.equal((await call('PATCH', '', { scheduled_at: times[1] })).status, 422)
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
 })
 
 t.test('a rolled back change is not announced', async t => {
@@ -232,7 +238,7 @@ t.test('a rolled back change is not announced', async t => {
     throw new Error('no')
   })
   await t.rejects(change, { message: 'no' })
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
 })
 
 t.test('no email event is stored without an enabled subscription to its type', async t => {
@@ -254,35 +260,39 @@ t.test('no email event is stored without an enabled subscription to its type', a
     const id = await acceptEmail(world, account)
     await settle(id, { 'x@y.com': { outcome: 'bounced', bounce, suppression_id: uuid() } })
     await api.request('DELETE', '/api/suppressions/x@y.com', { key: account.key })
-    t.strictSame(await told(world, account.id), [])
+    t.strictSame(await takeEvents(world, account.id), [])
   }
-  t.strictSame(await told(world, account.id), [], 'nor in those of other accounts')
+  t.strictSame(await takeEvents(world, account.id), [], 'nor in those of other accounts')
 })
 
 t.test('suppression.added and suppression.removed fire once per change', async t => {
   const call = (method: string, path = '', body?: object) =>
     api.request(method, `/api/suppressions${path}`, { key: account.key, body })
   const { body: first } = await call('POST', '', { email: 'Ann@y.com', expires_at: '2099-01-01T00:00:00Z' })
-  t.strictSame(await told(world, account.id), [{ type: 'suppression.added', data: first }])
+  t.strictSame(await takeEvents(world, account.id), [{ type: 'suppression.added', data: first }])
   const { status, body: changed } = await call('POST', '', { email: 'ann@y.com', reason: 'complaint' })
   t.equal(status, 200)
-  t.strictSame(await told(world, account.id), [], 'the suppression existed before')
+  t.strictSame(await takeEvents(world, account.id), [], 'the suppression existed before')
 
   await call('DELETE', '/ann@y.com')
-  t.strictSame(await told(world, account.id), [{ type: 'suppression.removed', data: changed }])
+  t.strictSame(await takeEvents(world, account.id), [{ type: 'suppression.removed', data: changed }])
   t.equal((await call('DELETE', '/ann@y.com')).status, 404)
-  t.strictSame(await told(world, account.id), [])
+  t.strictSame(await takeEvents(world, account.id), [])
 
   await call('POST', '', { email: 'ann@y.com' })
   await pool.pg.query(`UPDATE suppressions SET expires_at = now() WHERE address = 'ann@y.com'`)
-  await told(world, account.id)
+  await takeEvents(world, account.id)
   const { body: renewed } = await call('POST', '', { email: 'ann@y.com' })
-  t.strictSame(await told(world, account.id), [{ type: 'suppression.added', data: renewed }], 'the other had expired')
+  t.strictSame(
+    await takeEvents(world, account.id),
+    [{ type: 'suppression.added', data: renewed }],
+    'the other had expired',
+  )
 
   const expires_at = '2020-01-01T00:00:00.000Z'
   await pool.pg.query(`UPDATE suppressions SET expires_at = $1 WHERE address = 'ann@y.com'`, [expires_at])
   t.equal(await removeExpiredSuppressions(pool, 10), 1)
-  t.strictSame(await told(world, account.id), [{ type: 'suppression.removed', data: { ...renewed, expires_at } }])
+  t.strictSame(await takeEvents(world, account.id), [{ type: 'suppression.removed', data: { ...renewed, expires_at } }])
   t.equal(await removeExpiredSuppressions(pool, 10), 0)
 })
 
@@ -297,7 +307,7 @@ t.test('emails of a batch fire the same events', async t => {
   ]
   const answer = await api.request('POST', '/api/emails/batch', { key: account.key, body })
   const [first, second] = answer.body.data.map(({ id }) => id)
-  const events = await told(world, account.id) // also of emails of other tests, which the worker finds
+  const events = await takeEvents(world, account.id) // also of emails of other tests, which the worker finds
   const ours = events.filter(({ data }) => data.email_id === first || data.email_id === second)
   t.equal(ours.length, 3)
   shows(t, ours, [

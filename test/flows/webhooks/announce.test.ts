@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { announce } from '#flows/webhooks/announce.ts'
 import { sql, type Tx } from '#sql/pool.ts'
-import { newListener, subscribe, told } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, subscribe, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const COUNT = 1_000
@@ -68,7 +68,7 @@ async function tellsAll(t: Test, account: TestAccount): Promise<void> {
   )
   t.strictSame(rows, [{ deliveries: COUNT }], 'only for the webhook that has subscribed')
   t.strictSame(
-    (await told(world, account.id)).map(({ data }) => data),
+    (await takeEvents(world, account.id)).map(({ data }) => data),
     numbers.map(dataOf),
   )
 }
@@ -86,7 +86,7 @@ t.test('SQL builds no event without a subscription to its type', async t => {
   for (const account of [await newAccount(world), await newListener(world, ['email.sent'])]) {
     const counts = await counted(tx => announceRows(tx, account))
     t.strictSame(counts, { statements: 1, lookups: 1, times: 0, jobs: 0 })
-    t.strictSame(await told(world, account.id), [])
+    t.strictSame(await takeEvents(world, account.id), [])
   }
 })
 
@@ -109,8 +109,8 @@ t.test('Node builds events only for accounts with a subscription', async t => {
   )
   t.match(await counted(tx => announce(tx, mixed)), { statements: 2, lookups: 4 })
   t.equal(built, 1)
-  t.strictSame(await told(world, quiet.id), [])
-  t.strictSame(await told(world, heard.id), [{ type: 'domain.updated', data: { built: 1 } }])
+  t.strictSame(await takeEvents(world, quiet.id), [])
+  t.strictSame(await takeEvents(world, heard.id), [{ type: 'domain.updated', data: { built: 1 } }])
 })
 
 function happeningsOf({ id: account_id }: TestAccount) {

@@ -3,7 +3,7 @@ import { insertWebhook, takeWebhookId } from '#sql/webhooks/webhooks.ts'
 import { newAccount, type TestAccount } from '#test/support/world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: events have any data
-export type Told = { type: string; data: any }
+export type TakenEvent = { type: string; data: any }
 
 /** A webhook that subscribes to some events; nothing delivers them. */
 export async function subscribe({ pool }: Pick<Foundation, 'pool'>, account_id: string, events = ['*']): Promise<void> {
@@ -20,7 +20,7 @@ export async function newListener(world: Foundation, events?: string[]): Promise
 }
 
 /** Removes and returns the events waiting for an account, in order: the next call returns what came since. */
-export async function told({ pool }: Pick<Foundation, 'pool'>, account_id: string): Promise<Told[]> {
+export async function takeEvents({ pool }: Pick<Foundation, 'pool'>, account_id: string): Promise<TakenEvent[]> {
   const { rows } = await pool.pg.query(
     `WITH gone AS (DELETE FROM webhook_events WHERE account_id = $1 RETURNING id, type, convert_from(body, 'UTF8') AS body)
      SELECT type, body FROM gone ORDER BY id`,
@@ -34,6 +34,6 @@ export async function told({ pool }: Pick<Foundation, 'pool'>, account_id: strin
 }
 
 /** Only their types. */
-export async function toldTypes(world: Pick<Foundation, 'pool'>, account_id: string): Promise<string[]> {
-  return (await told(world, account_id)).map(({ type }) => type)
+export async function takeEventTypes(world: Pick<Foundation, 'pool'>, account_id: string): Promise<string[]> {
+  return (await takeEvents(world, account_id)).map(({ type }) => type)
 }

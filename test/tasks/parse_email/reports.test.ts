@@ -16,7 +16,7 @@ import { receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
-import { newListener, told, toldTypes } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, takeEvents, takeEventTypes } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
@@ -131,7 +131,7 @@ t.test('a late bounce gets the same outcome as a rejection in the session', asyn
   for (const [status, words, verdict, reason] of rows) {
     const to = `r${status}@y.com`
     const { id, path } = await send(account, to)
-    await told(world, account.id)
+    await takeEvents(world, account.id)
     await deliver([{ to: path, raw: notice(to, { status, words }) }])
     const [outcome = '', cause = ''] = verdict.split(' ')
     const { status: now, last_event, events } = await readEmail(world, account, id)
@@ -139,7 +139,7 @@ t.test('a late bounce gets the same outcome as a rejection in the session', asyn
     const shown = [now, last_event, event.type, event.class, event.reason]
     t.same(shown, [outcome, outcome, outcome, cause, reason], status)
     const types = outcome === 'bounced' ? ['email.bounced', 'suppression.added'] : ['email.failed']
-    t.same((await toldTypes(world, account.id)).sort(), types, status)
+    t.same((await takeEventTypes(world, account.id)).sort(), types, status)
   }
   t.same(await suppressed(account), ['r5.1.1@y.com bounce', 'r5.2.2@y.com bounce'])
   const ends = await query('SELECT expires_at FROM suppressions WHERE account_id = $1 ORDER BY address', [account.id])

@@ -7,7 +7,7 @@ import { processBatch } from '#test/support/delivering.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
-import { newListener, told } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -77,7 +77,7 @@ t.test('only contacts subscribed to the topic get its emails', async t => {
     }
     const names = ['plain', 'IN', 'out', 'gone', 'suppressed', 'left', 'left-all', 'was', 'stranger']
     const [first, ...others] = names.map(at)
-    await told(world, account_id)
+    await takeEvents(world, account_id)
     const { status, body } = await post('/emails', email({ to: [at('IN'), first], cc: others, topic_id: topic }))
     t.equal(status, 200)
     const out = ['out', 'gone', 'left', 'left-all', ...(isIn ? [] : ['plain', 'was', 'stranger'])]
@@ -87,7 +87,7 @@ t.test('only contacts subscribed to the topic get its emails', async t => {
     }
     t.strictSame(await dropped(body.id), Object.fromEntries(Object.entries(reasons).sort()))
 
-    const events = (await told(world, account_id)).map(({ data }) => [data.to, data.suppressed])
+    const events = (await takeEvents(world, account_id)).map(({ data }) => [data.to, data.suppressed])
     t.strictSame(
       events.sort(),
       Object.entries(reasons)

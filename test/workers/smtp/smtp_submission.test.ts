@@ -13,7 +13,7 @@ import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { connectClient, openClient } from '#test/support/smtp/smtp_client.ts'
 import { acceptedId, listenForSubmission, logIn, openTls, submissionSettings } from '#test/support/smtp/submission.ts'
-import { newListener, told } from '#test/support/webhooks/webhook_events.ts'
+import { newListener, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t, await submissionSettings(t))
@@ -110,7 +110,7 @@ t.test('recipients that are only in the envelope are hidden, like Bcc', async t 
       }
       const { body } = await request('GET', `/api/emails/${id}`)
       shows(t, body, { to, cc, bcc: bcc.map(address => new RegExp(`^${address}$`, 'i')), status: 'delivered' })
-      const events = await told(world, listener.id)
+      const events = await takeEvents(world, listener.id)
       t.strictSame(events.find(({ type }) => type === 'email.sent')?.data.to, to)
       t.equal(events.filter(({ type }) => type === 'email.delivered').length, envelope.length)
     }
