@@ -2,6 +2,7 @@ import { readRequestKey } from '#api/middleware/idempotency.ts'
 import { answerOnce, findAnswer, type Once } from '#flows/sending/answer_once.ts'
 import { sendEmail } from '#flows/sending/send_email.ts'
 import type { ErrorName } from '#lib/errors.ts'
+import type { Secrets } from '#lib/secrets.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Context } from './context.ts'
@@ -33,24 +34,27 @@ export async function sendRequested(ctx: Context, email: NewEmail, route: string
   return id
 }
 
-/** Runs `act` in one transaction. Returns its response, or that of the first request with the same key. */
+/**
+ * Runs `act` in one transaction. Returns its response, or that of the first request with the same key, which is stored sealed if
+ * `secrets` are given.
+ */
 export async function answerRequested<Answer extends object>(
   ctx: Context,
   route: string,
   act: (tx: Tx) => Promise<Answer>,
+  secrets: Secrets | null = null,
 ): Promise<Answer> {
   const key = await readRequestKey(ctx, route)
-  return tellReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act))
+  return markReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act, secrets))
 }
 
 /** As `answerRequested`, for a response with a secret that is shown only once: it is stored sealed. */
-export async function answerSecret<Answer extends object>(
+export function answerSecret<Answer extends object>(
   ctx: Context,
   route: string,
   act: (tx: Tx) => Promise<Answer>,
 ): Promise<Answer> {
-  const key = await readRequestKey(ctx, route)
-  return tellReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, act, ctx.secrets))
+  return answerRequested(ctx, route, act, ctx.secrets)
 }
 
 /** Describes the key of an operation that uses `answerSecret`. */
@@ -66,11 +70,11 @@ export async function answerPrepared<Answer extends object>(
   const key = await readRequestKey(ctx, route)
   const { account_id } = ctx.state.caller
   const known = key && (await ctx.pool.transaction(tx => findAnswer<Answer>(tx, account_id, key)))
-  if (known) return tellReplay(ctx, { answer: known, replayed: true })
-  return tellReplay(ctx, await answerOnce(ctx.pool, account_id, key, await prepare()))
+  if (known) return markReplay(ctx, { answer: known, replayed: true })
+  return markReplay(ctx, await answerOnce(ctx.pool, account_id, key, await prepare()))
 }
 
-function tellReplay<Answer>(ctx: Context, { answer, replayed }: Once<Answer>): Answer {
+function markReplay<Answer>(ctx: Context, { answer, replayed }: Once<Answer>): Answer {
   if (replayed) {
     ctx.set('idempotent-replayed', 'true')
     ctx.state.is_replay = true

@@ -25,10 +25,15 @@ import { CONTENT, changeContent, EMPTY } from './template_content.ts'
 
 const ALIAS_TAKEN = '`alias` is used by another template.'
 
-/** Stores a new draft; returns its id. @throws {ApiError} 409 if the alias is taken */
-export async function createTemplate(tx: Tx, account_id: string, template: NewTemplate): Promise<string> {
+/**
+ * Prepares a new draft, since reading a large one takes long. The returned function stores it and returns its id.
+ *
+ * @throws {ApiError} 422 for too many variables; the function: 409 if the alias is taken
+ */
+export async function prepareTemplate(account_id: string, template: NewTemplate): Promise<(tx: Tx) => Promise<string>> {
   const { name, alias = null } = template
-  return insertDraft(tx, { account_id, name, alias }, await changeContent(EMPTY, template))
+  const content = await changeContent(EMPTY, template)
+  return tx => insertDraft(tx, { account_id, name, alias }, content)
 }
 
 /**

@@ -4,17 +4,16 @@ import { TEST_EVENT } from '#lib/webhooks/event_types.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Queryable, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
-import type { WebhookPath } from '#sql/webhooks/history.ts'
+import type { WebhookEvent, WebhookPath } from '#sql/webhooks/history.ts'
 import { replayDelivery, replaySlice } from '#sql/webhooks/replays.ts'
-import { requireWebhook, requireWebhookEvent } from './find_webhook.ts'
+import { requireWebhook } from './find_webhook.ts'
 
 /**
  * Sends an event to a webhook again, whatever its result was.
  *
  * @throws {ApiError} 404; `validation_error` if the webhook is disabled or the event is a test
  */
-export async function replayEvent(tx: Tx, webhook: WebhookPath, id: string): Promise<void> {
-  const { type } = await requireWebhookEvent(tx, webhook, id)
+export async function replayEvent(tx: Tx, webhook: WebhookPath, { id, type }: WebhookEvent): Promise<void> {
   if (type === TEST_EVENT) throw new ApiError('validation_error', 'A test event cannot be replayed: send another one.')
   await requireEnabled(tx, webhook)
   await replayDelivery(tx, webhook, id)

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { indexEmails } from '#flows/sending/index_emails.ts'
-import { createTemplate } from '#flows/templates/change_template.ts'
+import { prepareTemplate } from '#flows/templates/change_template.ts'
 import { SHORT_CONTENT } from '#sql/files/blobs.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { choosePlan, suppress } from '#test/support/database/states.ts'
@@ -137,7 +137,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   await pg.query(`INSERT INTO kept_message_ids VALUES ($1, 'a@b.co', $2)`, [account.id, id])
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await suppress(world, account.id, 'a@b.com')
-  await world.pool.transaction(tx => createTemplate(tx, account.id, { name: 'Hi', html: 'Hi' }))
+  await world.pool.transaction(await prepareTemplate(account.id, { name: 'Hi', html: 'Hi' }))
   await pg.query(
     `INSERT INTO batches (account_id, id, state, deadline, indexes, errors, slice_size)
     VALUES ($1, $2, 'done', now(), '{}', '[]', 1)`,

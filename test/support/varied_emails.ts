@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { v7 as uuid } from 'uuid'
 import { indexEmails } from '#flows/sending/index_emails.ts'
-import { createTemplate } from '#flows/templates/change_template.ts'
+import { prepareTemplate } from '#flows/templates/change_template.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { publishNewest } from '#sql/templates/templates.ts'
 import { type Api, startApi } from './api.ts'
@@ -66,9 +66,7 @@ export async function openVariedEmails(t: Test): Promise<VariedEmails> {
   const senders = [`hello@${account.domain}`, `"Ann, B." <Billing@${account.domain}>`, `Örjan <hello@${second.name}>`]
   const templates: string[] = []
   for (const alias of ['one', 'two']) {
-    templates.push(
-      await world.pool.transaction(tx => createTemplate(tx, account.id, { name: alias, alias, html: 'Hi' })),
-    )
+    templates.push(await world.pool.transaction(await prepareTemplate(account.id, { name: alias, alias, html: 'Hi' })))
     await world.pool.transaction(tx => publishNewest(tx, account.id, alias))
   }
 

@@ -3,8 +3,8 @@ import { changed, deleted, listOf } from '#api/operations/answers.ts'
 import { longJson } from '#api/operations/bodies.ts'
 import { operation, TAKEN } from '#api/operations/operation.ts'
 import { pagedQuery } from '#api/operations/queries.ts'
-import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
-import { changeTemplate, createTemplate, removeTemplate } from '#flows/templates/change_template.ts'
+import { answerPrepared, KEY_ERRORS } from '#api/send_requested.ts'
+import { changeTemplate, prepareTemplate, removeTemplate } from '#flows/templates/change_template.ts'
 import { NewTemplate, TemplateChange } from '#lib/templates/new_template.ts'
 import { ListedTemplate, listTemplates, Template, TemplateStatus } from '#sql/templates/templates.ts'
 import { params, requireTemplate, requireTemplateId } from './template_ref.ts'
@@ -30,9 +30,10 @@ export const templates = [
     errors: ['missing_required_field', 'invalid_from_address', TAKEN, ...KEY_ERRORS],
   }).handle(async (ctx, { account_id, body }) => {
     const given = body()
-    return answerRequested(ctx, '/templates', async tx =>
-      requireTemplate(tx, account_id, await createTemplate(tx, account_id, given)),
-    )
+    return answerPrepared(ctx, '/templates', async () => {
+      const store = await prepareTemplate(account_id, given)
+      return async tx => requireTemplate(tx, account_id, await store(tx))
+    })
   }),
 
   operation('GET /templates', {

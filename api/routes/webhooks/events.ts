@@ -71,9 +71,9 @@ export const webhookEvents = [
     errors: KEY_ERRORS,
   }).handle(async (ctx, { account_id, params: { id, event_id } }) => {
     const webhook = { account_id, webhook_id: id }
-    await requireWebhookEvent(ctx.pool, webhook, event_id)
+    const event = await requireWebhookEvent(ctx.pool, webhook, event_id)
     return answerRequested(ctx, `/webhooks/${id}/events/${event_id}/replay`, async tx => {
-      await replayEvent(tx, webhook, event_id)
+      await replayEvent(tx, webhook, event)
       return { object: 'webhook_event' as const, id: event_id }
     })
   }),

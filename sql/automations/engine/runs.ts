@@ -64,7 +64,7 @@ export async function claimRuns(tx: Tx, claim: Claim): Promise<{ runs: DueRun[];
     WHERE bytes_before < ${MOST_BYTES}
   `)
   const found = claimed[0]?.found ?? 0
-  return { runs: claimed.map(({ found: _, ...run }) => run), has_more: found === most || found > claimed.length }
+  return { runs: claimed, has_more: found === most || found > claimed.length }
 }
 
 const Stored = z.object({ runs: z.int(), steps: z.int() })

@@ -25,7 +25,7 @@ async function upload(key: string, { csv, ...fields }: { csv?: string }): Promis
 const idOf = async (path: string, body: object) => (await api.request('POST', `/api${path}`, { body })).body.id
 const trigger = { trigger: 'signed.up', domain: account.domain }
 
-/** What is created, the table that stores it, how it is created, and two different bodies. */
+/** The name of a thing, the table that stores it, the function that creates it, and two different bodies. */
 const creations: [string, string, (key: string, body: object) => Promise<Answer>, object, object][] = [
   ['an event definition', 'event_definitions', json('/events'), { name: 'one' }, { name: 'two' }],
   ['an import', 'contact_imports', json('/contacts/imports'), { csv: 'email\na@b.com\n' }, { csv: 'email\nb@b.com\n' }],

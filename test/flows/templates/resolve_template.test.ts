@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTemplate, publishTemplate } from '#flows/templates/change_template.ts'
+import { prepareTemplate, publishTemplate } from '#flows/templates/change_template.ts'
 import { resolveTemplates } from '#flows/templates/resolve_templates.ts'
 import { ApiError } from '#lib/errors.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
@@ -10,7 +10,7 @@ const world = await openWorld(t)
 const account = await newAccount(world)
 
 async function make(html: string): Promise<string> {
-  const id = await world.pool.transaction(tx => createTemplate(tx, account.id, { name: 'Long', html, subject: 'Hi' }))
+  const id = await world.pool.transaction(await prepareTemplate(account.id, { name: 'Long', html, subject: 'Hi' }))
   await publishTemplate(world.pool, account.id, id)
   return id
 }
