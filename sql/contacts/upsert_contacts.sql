@@ -18,6 +18,7 @@ DECLARE
   addresses text[];       -- of the created contacts; the next line tells if they were unsubscribed at once
   are_unsubscribed boolean[];
   late uuid[];
+  known given_contact[];  -- those whose address has a contact already
   -- Most domains have none, and the lookup per address takes a tenth of the total time.
   has_optouts boolean := EXISTS (SELECT FROM contact_optouts o WHERE o.account_id = account AND o.domain_id = domain);
 BEGIN
@@ -67,9 +68,22 @@ BEGIN
     RETURN;
   END IF;
 
+  -- Locks first, in a statement of its own: so the next one sees the newest rows, and no other transaction moves them.
+  known := ARRAY(
+    SELECT one FROM unnest(given) AS one WHERE one.email NOT IN (SELECT unnest(addresses)) ORDER BY one.email
+  );
+  PERFORM FROM unnest(known) AS g
+  CROSS JOIN LATERAL (
+    -- Ordered, so that no plan reads more than the row with the address: while a domain fills, Postgres assumes that
+    -- it has few contacts, and would read all of them for each address.
+    SELECT FROM contacts c
+    WHERE c.account_id = account AND c.domain_id = domain AND c.email >= g.email AND c.email <= g.email
+    ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE
+  ) c;
+
   RETURN QUERY
   WITH existing AS MATERIALIZED (
-    SELECT c.id, c.email, c.unsubscribed AS was_unsubscribed,
+    SELECT c.ctid AS place, c.id, c.email, c.unsubscribed AS was_unsubscribed,
       g.first_name IS NOT NULL AND nullif(g.first_name, '') IS DISTINCT FROM c.first_name AS has_first_name, g.first_name,
       g.last_name IS NOT NULL AND nullif(g.last_name, '') IS DISTINCT FROM c.last_name AS has_last_name, g.last_name,
       CASE WHEN g.unsubscribed IS NULL OR (c.unsubscribed AND NOT may_resubscribe) THEN c.unsubscribed
@@ -78,30 +92,29 @@ BEGIN
       jsonb_strip_nulls(c.properties || coalesce(g.properties, '{}')) AS properties,
       c.do_not_track AS was_untracked, coalesce(g.do_not_track, c.do_not_track) AS is_untracked,
       c.timezone AS old_timezone, CASE WHEN g.timezone IS NULL THEN c.timezone ELSE nullif(g.timezone, '') END AS timezone
-    FROM (SELECT * FROM unnest(given) AS one WHERE one.email <> ALL (addresses) ORDER BY one.email) g
+    FROM unnest(known) AS g
     CROSS JOIN LATERAL (
-      -- Ordered, so that no plan reads more than the row with the address: while a domain fills, Postgres assumes that
-      -- it has few contacts, and would read all of them for each address.
-      SELECT c.* FROM contacts c
+      SELECT c.ctid, c.* FROM contacts c
       WHERE c.account_id = account AND c.domain_id = domain AND c.email >= g.email AND c.email <= g.email
-      ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE
+      ORDER BY c.email LIMIT 1
     ) c
+  ), decided AS MATERIALIZED (
+    SELECT e.*, e.has_first_name OR e.has_last_name OR e.unsubscribed <> e.was_unsubscribed
+      OR e.properties <> e.old_properties OR e.is_untracked <> e.was_untracked
+      OR e.timezone IS DISTINCT FROM e.old_timezone AS is_changed
+    FROM existing e WHERE on_conflict = 'upsert'
   ), updated AS (
     UPDATE contacts c SET
       first_name = CASE WHEN e.has_first_name THEN nullif(e.first_name, '') ELSE c.first_name END,
       last_name = CASE WHEN e.has_last_name THEN nullif(e.last_name, '') ELSE c.last_name END,
       unsubscribed = e.unsubscribed, properties = e.properties, do_not_track = e.is_untracked, timezone = e.timezone,
       updated_at = now()
-    FROM existing e
-    WHERE c.account_id = account AND c.id = e.id AND on_conflict = 'upsert'
-      AND (e.has_first_name OR e.has_last_name OR e.unsubscribed <> e.was_unsubscribed OR e.properties <> e.old_properties
-        OR e.is_untracked <> e.was_untracked OR e.timezone IS DISTINCT FROM e.old_timezone)
-    RETURNING c.id
+    FROM decided e WHERE c.ctid = e.place AND e.is_changed
   )
-  SELECT e.id, e.email,
-    CASE WHEN on_conflict = 'skip' THEN 'skipped' WHEN u.id IS NULL THEN 'unchanged' ELSE 'updated' END,
-    CASE WHEN u.id IS NULL THEN e.was_unsubscribed ELSE e.unsubscribed END, e.was_unsubscribed
-  FROM existing e LEFT JOIN updated u ON u.id = e.id;
+  SELECT e.id, e.email, CASE WHEN e.is_changed THEN 'updated' ELSE 'unchanged' END, e.unsubscribed, e.was_unsubscribed
+  FROM decided e
+  UNION ALL
+  SELECT e.id, e.email, 'skipped', e.was_unsubscribed, e.was_unsubscribed FROM existing e WHERE on_conflict <> 'upsert';
 END $$;
 
 -- The same, with a list of given_contact as JSON.

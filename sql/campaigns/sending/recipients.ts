@@ -131,18 +131,22 @@ export async function lockPending(
 /** The decision about a recipient: its email is stored, or it gets none for a reason. */
 export type Decided = { contact_id: string; variant: number; email_id: string | null; reason: string | null }
 
+/** Stores decisions about recipients that the transaction has locked. */
 export async function updateRecipients(
   tx: Tx,
   { account_id, campaign_id, run }: RunId,
   decided: Decided[],
 ): Promise<void> {
-  const ids = decided.map(({ contact_id }) => contact_id)
-  // The condition on ids is needed: if Postgres believes that a run is small, it otherwise reads all of it.
+  // Looked up one by one; they are locked, so they stay in place. Otherwise Postgres, which believes that a run is small,
+  // compares all rows with all.
   await tx.run(sql.unsafe`
     UPDATE campaign_recipients r SET email_id = d.email_id, reason = d.reason, variant = d.variant,
       state = CASE WHEN d.email_id IS NULL THEN 'x' ELSE 'm' END::"char"
     FROM json_to_recordset(${JSON.stringify(decided)}::json) AS d(contact_id uuid, variant smallint, email_id uuid, reason text)
-    WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.contact_id = d.contact_id
-      AND r.contact_id = ANY (${sql.array(ids, 'uuid')})
+    CROSS JOIN LATERAL (
+      SELECT k.ctid AS place FROM campaign_recipients k WHERE k.account_id = ${account_id} AND k.campaign_id = ${campaign_id}
+        AND k.contact_id = d.contact_id AND k.run = ${run} OFFSET 0
+    ) k
+    WHERE r.ctid = k.place
   `)
 }

@@ -1,0 +1,51 @@
+import type { Test } from 'tap'
+import type { Foundation } from '#flows/process/run_process.ts'
+import { createPool, type Pool } from '#sql/pool.ts'
+
+/** A statement, also one inside a function. `discarded`: the most rows that a step of its plan compared or read in vain. */
+export type PlannedStatement = { text: string; discarded: number }
+
+type Step = {
+  'Actual Loops': number
+  'Rows Removed by Join Filter'?: number
+  'Rows Removed by Filter'?: number
+  Plans?: Step[]
+}
+
+const SETTINGS = {
+  session_preload_libraries: 'auto_explain',
+  'auto_explain.log_min_duration': '0',
+  'auto_explain.log_analyze': 'on',
+  'auto_explain.log_timing': 'off',
+  'auto_explain.log_nested_statements': 'on',
+  'auto_explain.log_format': 'json',
+  'auto_explain.log_level': 'notice',
+}
+
+/** Opens a pool that records the plan of each statement (auto_explain), with how many rows it discarded. */
+export async function openPlannedPool(
+  t: Test,
+  { pool, config }: Foundation,
+): Promise<{ pool: Pool; statements: PlannedStatement[] }> {
+  const { rows } = await pool.pg.query('SELECT current_database() AS name')
+  for (const [name, value] of Object.entries(SETTINGS)) {
+    await pool.pg.query(`ALTER DATABASE ${rows[0].name} SET ${name} = '${value}'`)
+  }
+  const statements: PlannedStatement[] = []
+  const planned = createPool(config.DATABASE_URL as string)
+  t.teardown(() => planned.end())
+  planned.pg.on('connect', client =>
+    client.on('notice', ({ message = '' }) => {
+      if (!message.startsWith('duration: ')) return
+      const { Plan, 'Query Text': text } = JSON.parse(message.slice(message.indexOf('{')))
+      statements.push({ text, discarded: discardedBy(Plan) })
+    }),
+  )
+  return { pool: planned, statements }
+}
+
+/** Postgres tells of the rows per loop. */
+function discardedBy(step: Step): number {
+  const own = (step['Rows Removed by Join Filter'] ?? 0) + (step['Rows Removed by Filter'] ?? 0)
+  return Math.max(own * step['Actual Loops'], ...(step.Plans ?? []).map(discardedBy))
+}
