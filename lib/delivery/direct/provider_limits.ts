@@ -72,6 +72,19 @@ export class ProviderLimits {
     return { reason: `${provider} asked us to slow down.`, delay: (rest / 1000) * (1 + Math.random() / 4) }
   }
 
+  /**
+   * Returns `admit` for one message, which counts once per provider: otherwise a server that is down would use up the rate that
+   * the next server of the provider needs.
+   */
+  admitMessage(): (provider: string) => Delay | null {
+    const counted = new Set<string>()
+    return provider => {
+      if (counted.has(provider)) return this.pauseOf(provider)
+      counted.add(provider)
+      return this.admit(provider)
+    }
+  }
+
   /** Returns null if a message may be sent now, and counts it; otherwise the delay. */
   admit(provider: string): Delay | null {
     const pause = this.pauseOf(provider)

@@ -87,11 +87,12 @@ export class DirectTransport implements Transport {
   /** Tries one server after the other, until one accepts or refuses the message. */
   async #tryAll(servers: MailServer[], policy: StsPolicy | null, outgoing: Outgoing): Promise<Outcome> {
     const until = performance.now() + CONNECTS_PER_ATTEMPT * this.#options.timeouts.connect
+    const admit = this.#limits.admitMessage()
     let last = NONE_ALLOWED
     for (const server of servers) {
       const protection = await requiredProtection(server, policy, outgoing)
       if (!protection) continue
-      const wait = this.#limits.admit(providerOf(server.host))
+      const wait = admit(providerOf(server.host))
       if (wait) return { outcome: 'released', ...wait }
       const tried = await this.#try(server, protection, until, outgoing)
       if (policy?.mode === 'testing' && tried.protection) {

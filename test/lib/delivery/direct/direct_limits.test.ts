@@ -84,6 +84,15 @@ t.test('the rate limit counts all domains of a provider', async t => {
   shows(t, await send(transport, 'ok@other.com'), { outcome: 'delivered' })
 })
 
+t.test('a message whose first server is down counts once toward the rate', async t => {
+  zone['down.com'] = { MX: ['10 mx1.down.com', '20 mx2.down.com'] }
+  zone['mx1.down.com'] = { A: ['127.0.0.79'] }
+  zone['mx2.down.com'] = { A: ['127.0.0.65'] }
+  const transport = world.transport({ limits: { connections: 20, per_minute: 6 } })
+  shows(t, await send(transport, 'ok@down.com'), { outcome: 'delivered' })
+  shows(t, await send(transport, 'ok@down.com'), { outcome: 'released', reason: /rate limit/ })
+})
+
 t.test('abort releases messages in progress, even when DNS is silent', async t => {
   zone['silent.com'] = 'silent'
   publishMx(zone, 'tarpit.com', 71)
