@@ -4,21 +4,17 @@ DROP TYPE IF EXISTS delivery_result CASCADE;
 -- Stores the results of deliveries: their state, events, suppressions and the status of their emails, in one commit.
 --
 -- outcome   delivered | complained | deferred | bounced | failed | suppressed | in_doubt   (an attempt ended)
---           canceled  (its automation was stopped before it was sent: the quotas get the email back)
+--           canceled  (its automation was stopped before it was sent)
 --           released  (given back before anything was sent: not an attempt)
 --           lost      (its worker died before the final dot: safe to send again)
 --           resumed   (in doubt for long enough: send once more)
 -- A result counts only once and with the token of its claim. A result that arrives after the lease was lost in the
--- phase `dot` still settles the doubt. Returns the ids that were settled.
+-- phase `dot` still settles the doubt. Mail that becomes `canceled` is refunded to the quotas. Returns the settled ids.
 --
 -- The planner does not know the length of a list; with stale statistics it would read whole tables for it. So every
 -- statement here must use an index, row by row.
 CREATE TYPE delivery_result AS (
-  account_id uuid,
-  email_id uuid,
-  id uuid,
-  lease_owner uuid,
-  attempt integer,
+  account_id uuid, email_id uuid, id uuid, lease_owner uuid, attempt integer,
   outcome text,
   delay double precision, -- seconds
   reason text,
@@ -40,7 +36,10 @@ DECLARE
   added suppressions[];
 BEGIN
   SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::delivery_result, given) AS r;
-  PERFORM lock_usage(array_agg(r.account_id)) FROM unnest(results) AS r WHERE r.outcome = 'canceled' HAVING count(*) > 0;
+  PERFORM lock_usage(array_agg(r.account_id)) FROM unnest(results) AS r
+  HAVING bool_or(r.outcome = 'canceled') OR has_stopped_campaigns(
+    array_agg(r.account_id) FILTER (WHERE r.outcome IN ('deferred', 'released', 'lost')),
+    array_agg(r.id) FILTER (WHERE r.outcome IN ('deferred', 'released', 'lost')));
 
   -- Emails first, in order: every writer of an email and its deliveries locks in this order. Otherwise two recipients
   -- that settle at the same time could miss each other in the status below.
@@ -67,7 +66,7 @@ BEGIN
   WHERE t.type IS NOT NULL
   ORDER BY c.email_id, t.rank, c.recipient;
 
-  PERFORM refund_email(c.account_id, c.email_id) FROM unnest(changes) AS c WHERE c.outcome = 'canceled';
+  PERFORM refund_email(c.account_id, c.email_id) FROM unnest(changes) AS c WHERE c.state = 'canceled';
   added := suppress_bounced(changes);
   PERFORM refresh_email_status(changes);
   PERFORM settle_campaigns(changes);
@@ -134,6 +133,8 @@ BEGIN
       lost_count = d.lost_count + CASE WHEN s.outcome = 'lost' THEN 1 ELSE 0 END,
       in_doubt_count = d.in_doubt_count + CASE WHEN s.outcome = 'in_doubt' THEN 1 ELSE 0 END,
       complained = s.outcome = 'complained',
+      -- The 72 hours may have passed while a person decided.
+      resumed_at = CASE WHEN s.outcome = 'resumed' AND d.next_at IS NULL THEN now() ELSE d.resumed_at END,
       next_at = CASE
         WHEN s.state = 'queued' OR s.state = 'in_doubt' AND NOT s.hold THEN now() + make_interval(secs => s.delay)
       END,

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { newId } from '#lib/ids.ts'
+import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRecipient, countFigures } from '#test/support/campaign_rows.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
@@ -85,6 +87,19 @@ t.test('canceling a campaign refunds the quota of its emails', async t => {
   await world.pool.pg.query('UPDATE emails SET quota_debit = 1 WHERE id = $1', [waiting])
   await post(id, 'cancel')
   shows(t, await readRows('SELECT quota_debit FROM emails WHERE id = $1', [waiting]), [{ quota_debit: 0 }])
+})
+
+t.test('canceling a campaign refunds an email that a worker has claimed and then gives back', async t => {
+  for (const outcome of ['released', 'deferred'] as const) {
+    const { id, waiting } = await startWithRecipients()
+    await world.pool.pg.query('UPDATE emails SET quota_debit = 1 WHERE id = $1', [waiting])
+    const lease = { lease_owner: newId(), lease_seconds: 40, limit: 1, email_ids: [waiting] }
+    const [claimed] = await claimDeliveries(world.pool, lease)
+    await post(id, 'cancel')
+    await settleDeliveries(world.pool, [{ ...(claimed as ClaimedDelivery), outcome, reason: 'x', delay: 60 }])
+    const [row] = await readRows('SELECT status, quota_debit FROM emails WHERE id = $1', [waiting])
+    t.strictSame(row, { status: 'canceled', quota_debit: 0 }, outcome)
+  }
 })
 
 t.test('concurrent cancel and send leave a campaign either queued or draft', async t => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
+import { decideDoubts } from '#flows/delivery/decide_doubts.ts'
 import { claimDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { fenceDeliveries } from '#sql/delivery/leases.ts'
 import { ageEmail } from '#test/support/database/states.ts'
@@ -56,6 +57,19 @@ t.test('a delayed release gives an email up after 72 hours', async t => {
   await settle({ ...broken, outcome: 'released', reason: 'The key is broken.', delay: 10 })
   const reason = 'Given up after 72 hours. The key is broken.'
   shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
+})
+
+t.test('held email that a person retries is retried for another 72 hours', async t => {
+  for (const [outcome, delay] of Object.entries({ deferred: 60, released: 3 })) {
+    const id = await acceptEmail(world, account)
+    const [held] = await claim(id)
+    await settle({ ...held, outcome: 'in_doubt', reason: 'no reply', hold: true })
+    await ageEmail(world, id, 96)
+    t.equal(await decideDoubts(pool, { account_id: account.id, email_id: id }, 'retry'), 1)
+    const [again] = await claim(id)
+    await settle({ ...again, outcome: outcome as 'deferred' | 'released', reason: 'later', delay })
+    shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued' }] }, outcome)
+  }
 })
 
 t.test('a delivery in doubt is settled by any later result but another doubt', async t => {
