@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { now } from '#lib/clock.ts'
 import { readDomainName } from '#lib/domains/new_domain.ts'
 import type { NewDomainClaim } from '#lib/domains/new_domain_claim.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -35,6 +36,8 @@ export async function claimDomain(
   if ('why' in read) throw new ApiError('validation_error', read.why)
   const { name } = read
   const { pool } = deps
+  const open = await findUnownedClaim(pool, account_id, name)
+  if (open) return { claim: open, is_new: false }
   await requireClaimable(pool, account_id, name)
   const { id: domain_id } = await findOrCreate(deps, account_id, { ...fields, name })
 
@@ -51,6 +54,14 @@ export async function claimDomain(
 }
 
 const TOKEN_BYTES = 32
+
+/** Returns the open claim of an account for a name that nobody has verified any more; it can still be completed. */
+async function findUnownedClaim(db: Queryable, account_id: string, name: string): Promise<DomainClaim | null> {
+  const domain = await findDomainByName(db, account_id, name)
+  const claim = domain && (await findDomainClaim(db, account_id, domain.id))
+  if (!claim || !isOpenClaim(claim) || (claim.status === 'pending' && claim.expires_at <= now())) return null
+  return (await findNameOwner(db, name)) ? null : claim
+}
 
 async function requireClaimable(db: Queryable, account_id: string, name: string): Promise<void> {
   const owner = await findNameOwner(db, name)

@@ -72,6 +72,14 @@ t.test('POST /domains/claim makes one claim, with its own domain and TXT record'
   t.match(await call(owner, 'GET', `/domains/${owner.domain_id}/claim`), { status: 404 })
 })
 
+t.test('POST /domains/claim returns an open claim after its owner has lost the name', async t => {
+  const { owner, claimant, claimed } = await contend()
+  await query(`UPDATE domains SET status = 'failed' WHERE id = $1`, [owner.domain_id])
+  t.match(await claim(claimant, owner.domain), { status: 200, body: { id: claimed.id } })
+  await move(claimed, 'expires_at', '1 hour')
+  t.match(await claim(claimant, owner.domain), { status: 422 })
+})
+
 t.test('concurrent claims of one account make one claim', async t => {
   const [owner, claimant] = [await newAccount(world), await newAccount(world)]
   const answers = await Promise.all([claim(claimant, owner.domain), claim(claimant, owner.domain)])
