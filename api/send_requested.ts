@@ -35,6 +35,19 @@ export async function sendRequested(ctx: Context, email: NewEmail, route: string
 }
 
 /**
+ * As `sendRequested`, for an email made from stored content: a repeated request gets the first response even if that content
+ * is gone.
+ */
+export async function sendMade(ctx: Context, make: () => Promise<NewEmail>, route: string): Promise<string> {
+  const key = await readRequestKey(ctx, route)
+  const { account_id } = ctx.state.caller
+  const known = key && (await ctx.pool.transaction(tx => findAnswer<{ id: string }>(tx, account_id, key)))
+  if (!known) return sendRequested(ctx, await make(), route)
+  ctx.set('idempotent-replayed', 'true')
+  return known.id
+}
+
+/**
  * Runs `act` in one transaction. Returns its response, or that of the first request with the same key, which is stored sealed if
  * `secrets` are given.
  */

@@ -2,7 +2,7 @@ import { refTo } from '#api/operations/answers.ts'
 import { jsonWithFiles } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
-import { SEND_ERRORS, sendRequested } from '#api/send_requested.ts'
+import { SEND_ERRORS, sendMade, sendRequested } from '#api/send_requested.ts'
 import { forwardEmail } from '#flows/receiving/forward_email.ts'
 import { replyToEmail } from '#flows/receiving/reply_to_email.ts'
 import { orNotFound } from '#lib/errors.ts'
@@ -38,7 +38,8 @@ export const receivedReplies = [
     body: jsonWithFiles(NewForward),
   }).handle(async (ctx, { account_id, params: { id }, body }) => {
     const original = orNotFound('Email', await findEmailToForward(ctx.pool, { account_id, id }))
-    const email = await forwardEmail(ctx.pool, account_id, original, body())
-    return { object: 'email', id: await sendRequested(ctx, email, `/emails/receiving/${id}/forward`) }
+    const forward = body()
+    const make = () => forwardEmail(ctx.pool, account_id, original, forward)
+    return { object: 'email', id: await sendMade(ctx, make, `/emails/receiving/${id}/forward`) }
   }),
 ]

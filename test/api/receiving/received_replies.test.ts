@@ -129,6 +129,15 @@ t.test('an Idempotency-Key sends a reply or forward once, separately from other 
   t.match(await ask(one, 'forward', { to: 'a@b.com' }, { 'idempotency-key': 'é' }), { status: 400 })
 })
 
+t.test('a repeated forward gets the first response after the raw message is gone', async t => {
+  const id = await receive(work, account, await compose({ text: 'x' }))
+  const forward = () => ask(id, 'forward', { to: 'a@b.com', passthrough: false }, { 'idempotency-key': 'gone' })
+  const first = await forward()
+  await world.pool.pg.query('UPDATE received_emails SET raw_blob_id = NULL WHERE id = $1', [id])
+  const again = await forward()
+  t.strictSame([again.status, again.body.id, again.headers.get('idempotent-replayed')], [200, first.body.id, 'true'])
+})
+
 t.test('a reply can be scheduled, and counts toward the quota', async t => {
   const id = await receive(work, account, await compose({ text: 'x' }))
   const attachments = [{ filename: 'a.txt', content: 'eA==' }]
