@@ -1,6 +1,7 @@
 import { coalesce } from '#lib/async/coalesce.ts'
 import { TtlCache } from '#lib/async/ttl_cache.ts'
-import { listReceivingDomains, type ReceivingDomain } from '#sql/domains/mail_domains.ts'
+import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
+import { isVerifiedAgain, listReceivingDomains, type ReceivingDomain } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /** Most cached domains. */
@@ -30,4 +31,11 @@ export function createFindReceivingDomain(pool: Pool, remember_ms: number): Find
     if (domain && domain.room === null) known.set(name, domain, remember_ms)
     return domain
   }
+}
+
+/** Returns the refusal of a recipient at no receiving domain. Mail for a domain that may soon receive again is not lost. */
+export async function refuseRecipient(pool: Pool, domain: string | undefined): Promise<SmtpReplyError> {
+  return domain && (await isVerifiedAgain(pool, domain))
+    ? new SmtpReplyError(450, '4.2.1 The domain is being verified, try again later')
+    : new SmtpReplyError(550, '5.7.1 No mail is received here for this address')
 }

@@ -15,6 +15,16 @@ export async function listReceivingDomains(db: Queryable, names: string[]): Prom
   `)
 }
 
+/** Returns true if a domain received mail under this name and is being verified again, as after enabling sending. */
+export async function isVerifiedAgain(db: Queryable, name: string): Promise<boolean> {
+  const { found } = await db.one(sql.prepared('is_verified_again', z.object({ found: z.boolean() }))`
+    SELECT EXISTS (
+      SELECT FROM domains WHERE name = ${name} AND receiving AND status = 'pending' AND verified_at IS NOT NULL
+    ) AS found
+  `)
+  return found
+}
+
 /** Returns which of these names are domains of the account that can send. */
 export async function listSendingDomains(db: Queryable, account_id: string, names: string[]): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ name: z.string() }))`

@@ -3,7 +3,7 @@ import type { Blobs } from '#flows/files/blobs.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { createReadTokenKeys, type ReadTokenKeys } from '#flows/process/token_keys.ts'
 import { findOperatorParty } from '#flows/receiving/find_operator.ts'
-import { createFindReceivingDomain } from '#flows/receiving/find_receiving_domain.ts'
+import { createFindReceivingDomain, refuseRecipient } from '#flows/receiving/find_receiving_domain.ts'
 import { findReturnPathParty } from '#flows/receiving/find_return_path.ts'
 import { createReceiveEmail, type ReceivingParty } from '#flows/receiving/receive_email.ts'
 import { isBarePostmaster, parseRecipient } from '#lib/receiving/recipient.ts'
@@ -98,7 +98,7 @@ class Inbound {
   async #findReceiver(text: string, parties: Parties): Promise<ReceivingParty> {
     const address = parseRecipient(text)
     const domain = address && (await this.#findDomain(address.domain))
-    if (!domain) throw new SmtpReplyError(550, '5.7.1 No mail is received here for this address')
+    if (!domain) throw await refuseRecipient(this.#foundation.pool, address?.domain)
     const others = [...parties.values()].filter(party => party.account_id === domain.account_id)
     if (domain.room !== null && others.length >= domain.room) {
       throw new SmtpReplyError(452, '4.2.2 The receiver has reached a quota')

@@ -42,6 +42,19 @@ const locals: [string, string][] = [
   ['"\\e\\s\\c"', 'esc'],
 ]
 
+t.test('mail waits at its sender while enabling sending verifies the domain again', async t => {
+  const { id, domain, domain_id, key } = await receiver()
+  await query('UPDATE domains SET sending = false WHERE account_id = $1', [id])
+  const client = await openClient(t, smtp.port)
+  await client.command('MAIL FROM:<x@y.com>')
+  const body = { capabilities: { sending: 'enabled' } }
+  t.equal((await api.request('PATCH', `/api/domains/${domain_id}`, { body, key })).status, 200)
+  t.match(await client.command(`RCPT TO:<me@${domain}>`), /^450 4\.2\.1 /)
+  t.match(await client.command('RCPT TO:<me@unknown.com>'), /^550 5\.7\.1 /)
+  await query(`UPDATE domains SET status = 'failed' WHERE account_id = $1`, [id])
+  t.match(await client.command(`RCPT TO:<you@${domain}>`), /^550 5\.7\.1 /)
+})
+
 t.test('mail to international and quoted local parts is received, stored and shown', async t => {
   const client = await openClient(t, smtp.port)
   t.match(client.heard, /^250-SMTPUTF8\r$/m)
