@@ -1,4 +1,4 @@
-import { MAX_SUBJECT_LENGTH } from './mail_fields.ts'
+import { clipSubject } from './mail_fields.ts'
 
 /** Prefixes that mail clients write before the subjects of replies and forwarded messages, in several languages. */
 const REPLY = /^(?:re|aw|antw|sv|vs|odp|rif|res)(?:\[\d+\]|\(\d+\))? ?[:：]/i
@@ -7,27 +7,22 @@ const FORWARD = /^(?:fwd?|wg|tr|vb)(?:\[\d+\]|\(\d+\))? ?[:：]/i
 /** Returns the subject of a reply: one line, not too long, and without a second prefix. The original subject is untrusted. */
 export function replySubject(subject: string): string {
   const line = safeSubject(subject)
-  return REPLY.test(line) ? line : clip(`Re: ${line}`)
+  return REPLY.test(line) ? line : clipSubject(`Re: ${line}`)
 }
 
 export function forwardSubject(subject: string): string {
   const line = safeSubject(subject)
-  return FORWARD.test(line) ? line : clip(`Fwd: ${line}`)
+  return FORWARD.test(line) ? line : clipSubject(`Fwd: ${line}`)
 }
 
 /** Replaces characters that end a line in some systems with a space. */
 export function safeSubject(subject: string): string {
-  return clip(
+  return clipSubject(
     subject
       .toWellFormed()
       .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
       .trim(),
   )
-}
-
-/** Drops half of a surrogate pair. */
-function clip(text: string): string {
-  return text.slice(0, MAX_SUBJECT_LENGTH).replace(/[\ud800-\udbff]$/, '')
 }
 
 /** Headers of a message as they were written; null if missing. */

@@ -8,7 +8,7 @@ import { sizesWith } from '#lib/contents/campaign/content_size.ts'
 import { recipientLookup, recipientValues } from '#lib/contents/campaign/recipient_values.ts'
 import { POLL_RENDERER } from '#lib/contents/compile_content.ts'
 import { storedAddress } from '#lib/mail/address.ts'
-import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
+import { clipSubject } from '#lib/mail/mail_fields.ts'
 import { placeholders } from '#lib/templates/placeholders.ts'
 import { render, type Value } from '#lib/templates/render.ts'
 import type { AccountProperty } from '#sql/automations/engine/contacts.ts'
@@ -100,7 +100,7 @@ export function draftOf(
     from: storedAddress(sender),
     to: [storedAddress(facts.contact.email)],
     reply_to: reply_to.map(storedAddress),
-    subject: atOnce(render(subject, 'subject', lookup)).slice(0, MAX_SUBJECT_LENGTH),
+    subject: clipSubject(atOnce(render(subject, 'subject', lookup))),
     topic_id: config.topic_id,
     template_id: template?.id,
     content_id: content.id,

@@ -4,7 +4,7 @@ import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
 import { sizesWith } from '#lib/contents/campaign/content_size.ts'
 import { POLL_RENDERER } from '#lib/contents/compile_content.ts'
 import { storedAddress } from '#lib/mail/address.ts'
-import { MAX_SUBJECT_LENGTH } from '#lib/mail/mail_fields.ts'
+import { clipSubject } from '#lib/mail/mail_fields.ts'
 import { countCampaign } from '#sql/campaigns/counts.ts'
 import { noteEmails } from '#sql/campaigns/sending/mailed_contacts.ts'
 import {
@@ -93,7 +93,7 @@ function draftOf(run: Run, variant: SentVariant, recipient: ValuedContact, simul
     from: storedAddress(variant.sender),
     to: [storedAddress(recipient.email)],
     reply_to: run.reply_to.map(storedAddress),
-    subject: subject.slice(0, MAX_SUBJECT_LENGTH),
+    subject: clipSubject(subject),
     topic_id,
     content_id,
     variables,

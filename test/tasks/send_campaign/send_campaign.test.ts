@@ -64,3 +64,13 @@ t.test('an email stores only the values that its content uses', async t => {
     { subject: 'Hi Rome', variables: { 'contact.last_name': '', city: 'Rome', age: '' } },
   ])
 })
+
+t.test('a long subject is cut between two characters', async t => {
+  const account = await newAccount(world)
+  const work = openWork(t, world, 'capture')
+  const [long, others] = [`a${'😀'.repeat(60)}`, ['one@b.com', 'two@b.com']]
+  await addContacts(world, account, [...others, { email: 'long@b.com', first_name: long }])
+  const campaign = await queueCampaign(world, account, { subject: '{{first_name}}'.repeat(9) })
+  await sendUntil(work, campaign)
+  shows(t, await figuresOf(world, campaign), { recipients: 3 })
+})
