@@ -42,7 +42,9 @@ function judge(answer: AcceptedEmail | RefusedEmail, draft: Draft): Answer | Err
   }
   const { name, message } = faultError(answer, draft)
   const error = new StepError(name, message)
-  if (!RequestFault.safeParse(answer.fault).success) return error
+  // The domain of the account may be able to send again, as for a campaign; another domain never will be.
+  const mayPass = answer.fault === 'domain_not_verified' && answer.detail.status !== undefined
+  if (!mayPass && !RequestFault.safeParse(answer.fault).success) return error
   return { kind: 'refused', error, retry_after: answer.detail.retry_after ?? null }
 }
 

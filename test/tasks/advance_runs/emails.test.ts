@@ -334,3 +334,25 @@ t.test('links to poll options create a poll, and must be options of a given one'
     [422, 'Step `ask`: The poll has no option for `{{poll_url:no}}`; its keys are "yes", "maybe".'],
   )
 })
+
+t.test('a long subject is cut between two characters', async t => {
+  const subject = '{{event.title}}'
+  const sent = await run(t, domain => [send(domain, { subject })], { payload: { title: `a${'😀'.repeat(600)}` } })
+  shows(t, await sent.read(), { status: 'completed' })
+  shows(t, await sent.emails(), [{ subject: `a${'😀'.repeat(498)}` }])
+})
+
+t.test('an email waits while its domain may not send', async t => {
+  const account = await newAccount(world)
+  const set = (status: string) =>
+    pool.pg.query('UPDATE domains SET status = $2 WHERE id = $1', [account.domain_id, status])
+  await set('failed')
+  const sent = await run(t, domain => [send(domain)], { account })
+  const { status, steps } = await sent.read()
+  t.equal(status, 'running')
+  t.match(steps[0].error, /^validation_error: The .* domain is not verified: its status is `failed`/)
+  await set('verified')
+  await passTime(world, sent.id, '1 minute')
+  await sent.work.automations.advance()
+  shows(t, await sent.read(), { status: 'completed', steps: [{ seq: 1, status: 'completed' }] })
+})
