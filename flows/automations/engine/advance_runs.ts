@@ -1,8 +1,8 @@
-import { OutageError } from '#lib/errors.ts'
+import { isOutage } from '#lib/log_repeats.ts'
 import type { Claim, RunId } from '#sql/automations/engine/runs.ts'
 import { postponeRun } from '#sql/automations/engine/runs.ts'
 import type { Pool } from '#sql/pool.ts'
-import { retryConflicts } from '#sql/retry.ts'
+import { isStatementTimeout, retryConflicts } from '#sql/retry.ts'
 import { type AdvancedSet, advanceSet, type EngineServices } from './advance_set.ts'
 
 type Services = EngineServices & { pool: Pool }
@@ -34,8 +34,8 @@ async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
   try {
     return await retryConflicts(run)
   } catch (error) {
-    // No run is at fault: all of them stay due.
-    if (error instanceof OutageError || claimed.length === 0) throw error
+    // No run is at fault: all of them stay due. A statement that takes too long may take less time for fewer runs.
+    if ((isOutage(error) && !isStatementTimeout(error)) || claimed.length === 0) throw error
     if (claimed.length === 1) await blame(services, claimed[0] as RunId, error)
     else {
       const middle = Math.ceil(claimed.length / 2)

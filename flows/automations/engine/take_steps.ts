@@ -23,6 +23,12 @@ const ANSWERS: { [Kind in Request['kind']]: AnswerAll<Kind> } = {
 }
 const KINDS = Object.keys(ANSWERS) as Request['kind'][]
 
+/**
+ * Most rounds in which runs change contacts. A run takes at most 20 steps, so only runs that share a contact need more.
+ * They continue in a later set: this one holds the runs of other contacts too.
+ */
+const MAX_ROUNDS = 50
+
 /** Advances each run as far as possible; requests of the same kind are handled together. */
 export async function takeSteps(shared: SharedState, activeRuns: ActiveRun[]): Promise<void> {
   // Rules may have to search large payloads, and other work of the process must not wait for all of them.
@@ -32,7 +38,10 @@ export async function takeSteps(shared: SharedState, activeRuns: ActiveRun[]): P
     resume(activeRun, answer)
   }
   for (const activeRun of activeRuns) await resumeInTurn(activeRun)
-  for (;;) {
+  for (let n = 0; ; n++) {
+    if (n >= MAX_ROUNDS) {
+      for (const activeRun of activeRuns.filter(isChanging)) await resumeInTurn(activeRun, { kind: 'busy' })
+    }
     const round = chooseRound(activeRuns)
     if (round.length === 0) return
     for (const kind of KINDS) {
@@ -50,13 +59,17 @@ export async function takeSteps(shared: SharedState, activeRuns: ActiveRun[]): P
 /** Lets only the first run per contact make changes, so that the others see them. */
 function chooseRound(activeRuns: ActiveRun[]): ActiveRun[] {
   const changed = new Set<string>()
-  return activeRuns.filter(({ request, run: { contact_id } }) => {
-    if (request === null) return false
-    if (request.kind === 'events' || request.kind === 'email') return true
+  return activeRuns.filter(activeRun => {
+    const { contact_id } = activeRun.run
+    if (!isChanging(activeRun)) return activeRun.request !== null
     if (changed.has(contact_id)) return false
     changed.add(contact_id)
     return true
   })
+}
+
+function isChanging({ request }: ActiveRun): boolean {
+  return request !== null && request.kind !== 'events' && request.kind !== 'email'
 }
 
 /** Starts a run, or resumes it with an answer; an error fails the step. */

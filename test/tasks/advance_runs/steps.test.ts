@@ -316,3 +316,34 @@ t.test('a run whose statement fails does not affect others', async t => {
   })
   await pool.pg.query('DROP TRIGGER refuse ON contacts')
 })
+
+t.test('many runs of one contact do not hold up the runs of others', async t => {
+  const account = await newAccount(world)
+  const [busy, other] = (await addContacts(world, account, ['shared@b.com', 'other@b.com'])) as [string, string]
+  const automation = await storeAutomation(
+    world,
+    account,
+    Array.from({ length: 15 }, (_, n) => last_name(`x${n}`)),
+  )
+  const shared = await startRuns(world, account, automation, Array(10).fill(busy))
+  const [id] = (await startRuns(world, account, automation, [other])) as [string]
+  await openWork(t, world, 'capture').automations.advance()
+  t.equal((await readRun(world, id)).status, 'completed')
+  const taken = await Promise.all(shared.map(async run_id => (await readRun(world, run_id)).seq))
+  t.ok(taken.reduce((sum, seq) => sum + seq, 0) < 60, 'the others continue in a later set')
+})
+
+t.test('runs stay due while Postgres has no room', async t => {
+  const account = await newAccount(world)
+  const contacts = await addContacts(world, account, ['full1@b.com', 'full2@b.com'])
+  const ids = await startRuns(world, account, await storeAutomation(world, account, [last_name('stored')]), contacts)
+  await pool.pg.query(`CREATE FUNCTION fill_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE disk_full; END $$`)
+  await pool.pg.query('CREATE TRIGGER fill BEFORE UPDATE ON contacts FOR EACH ROW EXECUTE FUNCTION fill_disk()')
+  const work = openWork(t, world, 'capture')
+  await t.rejects(work.automations.advance(), { code: '53100' })
+  await pool.pg.query('DROP TRIGGER fill ON contacts')
+  for (const id of ids) shows(t, await readRun(world, id), { status: 'running', attempt: 0 })
+  await work.automations.advance()
+  for (const id of ids) shows(t, await readRun(world, id), { status: 'completed' })
+})
