@@ -50,6 +50,7 @@ DECLARE
   room bigint;
   needed record;
   refused integer[] := '{}';
+  changed uuid[];
   is_complete boolean := false;
 BEGIN
   quotas := lock_run_quotas(ARRAY(SELECT DISTINCT n.account_id FROM unnest(entries) AS n WHERE n.obstacle IS NULL));
@@ -72,15 +73,20 @@ BEGIN
   WHILE NOT is_complete LOOP
     is_complete := true;
     rooms := quotas;
+    changed := '{}';
     FOR needed IN
-      SELECT n.position, n.account_id, count(*) AS runs FROM unnest(entries) AS n WHERE n.obstacle IS NULL
-      GROUP BY n.position, n.account_id ORDER BY n.position
+      SELECT n.position, n.account_id, n.contact_id, count(*) AS runs FROM unnest(entries) AS n WHERE n.obstacle IS NULL
+      GROUP BY n.position, n.account_id, n.contact_id ORDER BY n.position
     LOOP
       room := (rooms ->> needed.account_id::text)::bigint;
       IF needed.runs > room THEN
         refused := refused || needed.position;
         is_complete := false;
-        EXIT WHEN room > 0; -- later events may now need fewer or more runs
+        IF room > 0 THEN
+          changed := changed || needed.contact_id;
+        END IF;
+      ELSIF needed.contact_id = ANY (changed) THEN
+        EXIT; -- without the refused event of this contact, this one may need more runs
       ELSIF room IS NOT NULL THEN
         rooms := rooms || jsonb_build_object(needed.account_id, room - needed.runs);
       END IF;
