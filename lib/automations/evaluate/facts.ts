@@ -24,11 +24,15 @@ export type Facts = { contact: RunContact; payload: Payload; event: Payload | nu
 /** Returns the value of a field, or undefined if there is none. `own`: without the fallback values of properties. */
 export function readValue(field: Field, facts: Facts, { own = false } = {}): unknown {
   const [scope, ...path] = field.split('.') as [string, ...string[]]
-  if (scope === 'event') return memberOf(facts.event, path) ?? memberOf(facts.payload, path)
+  if (scope === 'event') return memberOf(hasKey(facts.event, path[0] as string) ? facts.event : facts.payload, path)
   const [name, key] = path
   if (name === 'properties') return memberOf(own ? facts.contact.own : facts.contact.properties, [key as string])
   const value = memberOf(facts.contact, [name as string])
   return value instanceof Date ? value.toISOString() : value
+}
+
+function hasKey(payload: Payload | null, key: string): boolean {
+  return payload !== null && Object.hasOwn(payload, key)
 }
 
 /** Reads own members only: `event.constructor` is undefined. */

@@ -13,13 +13,15 @@ const facts: Facts = {
     tags: ['VIP', 7],
     nested: { a: { b: 'deep' } },
     both: 'first',
+    cleared: 'X',
+    cart: { old: 1 },
     empty: '',
     none: [],
     due: '2026-03-01',
     at: '2026-03-01T12:00',
     paid_at: '2026-03-01T12:00:00+02:00',
   },
-  event: { both: 'second', paid: true },
+  event: { both: 'second', paid: true, cleared: null, cart: { new: 2 } },
 }
 const rule = (field: string, operator: string, value?: unknown) => ({ type: 'rule', field, operator, value }) as Rule
 
@@ -67,6 +69,8 @@ const FALSE: typeof TRUE = [
   ['event.total', 'eq', '10'],
   ['event.missing', 'contains', 'x'],
   ['event.constructor', 'exists'],
+  ['event.cleared', 'exists'],
+  ['event.cart.old', 'exists'],
   ['event.nested', 'contains', 'deep'],
   ['event.paid', 'is_empty'],
 ]
