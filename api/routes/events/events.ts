@@ -19,7 +19,7 @@ import {
 
 const eventParam: Param<EventRef> = param(
   'Event',
-  text => (text === '' ? null : { id: uuid(text), name: text }),
+  text => (text === '' || text.includes('\u0000') ? null : { id: uuid(text), name: text }),
   'Id or name of the event definition.',
 )
 const params = { id: eventParam }

@@ -95,5 +95,7 @@ t.test('GET /events/:id/recent returns the newest hundred', async t => {
   t.strictSame(ids, ids.toSorted().reverse())
   const { id } = (await post('/events', { name: 'many' })).body
   t.strictSame((await get(`/events/${id}/recent`)).body, body)
-  shows(t, await get('/events/unknown/recent'), { status: 404, body: { message: 'Event not found' } })
+  for (const name of ['unknown', '%00']) {
+    shows(t, await get(`/events/${name}/recent`), { status: 404, body: { message: 'Event not found' } })
+  }
 })
