@@ -29,7 +29,7 @@ BEGIN
       JOIN automations a ON a.account_id = e.account_id AND a.id = t.automation_id AND a.domain_id = e.domain_id AND a.status = 'enabled'
       CROSS JOIN LATERAL (
         SELECT count(*) AS runs, count(*) FILTER (WHERE r.id >= first_id(now() - interval '24 hours')) AS recent,
-          count(*) FILTER (WHERE r.status = 'running') AS running
+          count(*) FILTER (WHERE r.status = 'running' AND r.version > a.stopped_version) AS running
         FROM runs_of(e.account_id, e.contact_id) AS r WHERE r.automation_id = a.id
       ) own
       WHERE e.position <> ALL (refused) AND e.automation_id IS DISTINCT FROM a.id

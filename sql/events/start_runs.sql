@@ -8,6 +8,22 @@ RETURNS stored_event[] LANGUAGE plpgsql AS $$
 DECLARE
   moment constant bigint := id_time(clock_timestamp());
 BEGIN
+  -- Runs that were stopped but not ended yet (clear_runs.ts) would not let the contacts enter again.
+  PERFORM skip_runs(s.account_id, array_agg(s.id), 'The automation was stopped.') FROM (
+    SELECT l.account_id, l.id FROM (
+      SELECT r.account_id, r.id FROM unnest(entries) AS n
+      JOIN automations a ON a.account_id = n.account_id AND a.id = n.automation_id AND a.stopped_version > 0
+      CROSS JOIN LATERAL runs_of(n.account_id, n.contact_id) AS r
+      WHERE n.reentry = 'while_not_running' AND n.obstacle IS NULL
+        AND r.automation_id = a.id AND r.status = 'running' AND r.version <= a.stopped_version
+      ORDER BY r.id
+    ) w
+    CROSS JOIN LATERAL (
+      SELECT r.account_id, r.id FROM automation_runs r
+      WHERE r.account_id = w.account_id AND r.id = w.id AND r.status = 'running' FOR NO KEY UPDATE
+    ) l
+  ) s GROUP BY s.account_id;
+
   WITH started AS (
     INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, reentry,
       since_event, payload, depth)

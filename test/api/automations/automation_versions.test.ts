@@ -224,3 +224,15 @@ t.test('DELETE /domains/:id deletes automations only with `with_contacts=true`',
   await runsCleared()
   t.strictSame(await statusesOf(id), [])
 })
+
+t.test('a contact whose run was stopped enters again before a job has ended the run', async t => {
+  const id = await createAutomation(api, account, { status: 'enabled', reentry: 'while_not_running' })
+  const enter = async () => (await api.request('POST', `/api/automations/${id}/run`, { body: { email } })).status
+  const email = 'again@b.com'
+  await api.request('POST', '/api/contacts', { body: { email, domain: account.domain } })
+  t.strictSame([await enter(), await enter()], [202, 422])
+  await stop(id)
+  await patch(id, { status: 'enabled' })
+  t.strictSame([await enter(), await enter()], [202, 422])
+  t.strictSame(await statusesOf(id), ['skipped', 'running'])
+})
