@@ -1,8 +1,8 @@
 import { isOutage } from '#lib/log_repeats.ts'
 import type { Claim, RunId } from '#sql/automations/engine/runs.ts'
 import { postponeRun } from '#sql/automations/engine/runs.ts'
-import type { Pool } from '#sql/pool.ts'
-import { isStatementTimeout, retryConflicts } from '#sql/retry.ts'
+import { type Pool, sqlState } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 import { type AdvancedSet, advanceSet, type EngineServices } from './advance_set.ts'
 
 type Services = EngineServices & { pool: Pool }
@@ -22,6 +22,9 @@ export async function advanceRuns(services: Services, isOver: () => boolean = ()
   }
 }
 
+/** Errors that fewer runs may not cause: a statement took too long, or needed too much memory or too many locks. */
+const NEEDS_LESS = new Set<string | null>(['57014', '53200'])
+
 /** Advances one set. If its statements fail, advances each half, until the faulty run is alone. */
 async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
   let claimed: AdvancedSet['claimed'] = []
@@ -34,8 +37,8 @@ async function advance(services: Services, claim: Claim): Promise<AdvancedSet> {
   try {
     return await retryConflicts(run)
   } catch (error) {
-    // No run is at fault: all of them stay due. A statement that takes too long may take less time for fewer runs.
-    if ((isOutage(error) && !isStatementTimeout(error)) || claimed.length === 0) throw error
+    // No run is at fault: all of them stay due.
+    if ((isOutage(error) && !NEEDS_LESS.has(sqlState(error))) || claimed.length === 0) throw error
     if (claimed.length === 1) await blame(services, claimed[0] as RunId, error)
     else {
       const middle = Math.ceil(claimed.length / 2)
