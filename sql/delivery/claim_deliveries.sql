@@ -36,9 +36,7 @@ DECLARE
   accounts uuid[];
   ids uuid[];
   parked uuid[];
-  have_topics boolean;
-  have_campaigns boolean;
-  have_automations boolean;
+  have_topics boolean; have_campaigns boolean; have_automations boolean;
   has_stopped boolean := false;
   outsiders uuid[] := '{}'; -- recipients not subscribed to the topic
   leavers uuid[] := '{}';   -- recipients no longer a contact of the campaign or the automation
@@ -136,12 +134,9 @@ BEGIN
     state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,
     lease_until = now() + make_interval(secs => lease_seconds), next_at = NULL, updated_at = now()
   FROM unnest(accounts, ids) AS due(account_id, id)
-  -- Looked up one by one; they are locked, so they stay in place. Only the index by key has this order, so no plan reads
-  -- more, even if it is made while there are no deliveries.
-  CROSS JOIN LATERAL (
-    SELECT k.ctid AS place FROM deliveries k WHERE k.account_id = due.account_id AND k.id >= due.id AND k.id <= due.id
-    ORDER BY k.id LIMIT 1
-  ) k
+  -- One by one: they are locked, so they stay in place. Only the index by key has this order, so no plan reads more.
+  CROSS JOIN LATERAL (SELECT k.ctid AS place FROM deliveries k WHERE k.account_id = due.account_id AND k.id >= due.id
+    AND k.id <= due.id ORDER BY k.id LIMIT 1) k
   WHERE d.ctid = k.place
   RETURNING d.account_id, d.id, d.attempt, d.lease_owner, d.email_id, d.recipient, d.destination, d.renderer, EXISTS (
     SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)

@@ -54,6 +54,8 @@ export async function findEmail(db: Queryable, account_id: string, id: string): 
             WHEN (SELECT paused_at FROM platform) IS NOT NULL THEN 'Sending is paused on this server.'
             WHEN a.paused_at IS NOT NULL THEN 'Sending is paused for the account.'
             WHEN o.paused_at IS NOT NULL THEN 'Sending is paused for the domain.'
+            WHEN (SELECT g.status FROM campaigns g WHERE g.account_id = d.account_id AND g.id = d.campaign_id) = 'paused'
+              THEN 'The campaign is paused.'
           END AS pause
         ) w
         WHERE d.email_id = e.id AND d.account_id = e.account_id AND d.state IN ('queued', 'sending', 'in_doubt')

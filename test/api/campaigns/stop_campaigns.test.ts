@@ -134,6 +134,8 @@ t.test('a paused campaign waits until it is resumed', async t => {
   t.ok(paused_at)
   const next = 'SELECT next_at = $2 AS waits FROM deliveries WHERE email_id = $1'
   shows(t, await readRows(next, [waiting, 'infinity']), [{ waits: true }])
+  const { body } = await api.request('GET', `/api/emails/${waiting}`)
+  shows(t, body, { queue: [{ state: 'queued', reason: 'The campaign is paused.', next_attempt_at: null }] })
   t.equal((await post(id, 'pause')).body.message, 'A campaign that is paused cannot be paused.')
   const told = (await readWebhookEvents(world, account)).filter(({ data }) => data.id === id)
   shows(t, told, [{ type: 'campaign.paused', data: { status: 'paused' } }])
