@@ -99,7 +99,9 @@ async function resolveProperties(
   const resolved: Resolved = { columns: [...members], ignored: [...ignored] }
   for (const column of properties) {
     const { index, name, key, type, is_asked } = column
-    const found = known.find(one => one.key === name) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())
+    const wanted = is_asked ? key : name
+    const found =
+      known.find(one => one.key === wanted) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())
     if (found && type !== null && found.type !== type) {
       throw invalid(`\`column_map.properties.${key}.type\` must be ${found.type}, which the property has.`)
     }

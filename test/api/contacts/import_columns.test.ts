@@ -133,3 +133,11 @@ t.test('a `column_map` that maps one column to two fields is refused', async t =
     '`column_map.properties.plan` must not be the same column as `column_map.first_name`.',
   )
 })
+
+t.test('`column_map` fills the property that it names, even if another one has the name of the column', async t => {
+  for (const key of ['company', 'employer'])
+    await api.request('POST', '/api/contact-properties', { body: { key, type: 'string' } })
+  const column_map = { properties: { employer: { column: 'company' } } }
+  shows(t, await imports.ofText('email,company\nmapped@b.com,Acme\n', { column_map }), { counts: { created: 1 } })
+  shows(t, await get('/contacts/mapped@b.com'), { properties: { employer: 'Acme', company: undefined } })
+})
