@@ -57,6 +57,9 @@ BEGIN
         OR excluded.reason = 'complaint' AND s.reason <> 'complaint'
     RETURNING * INTO added;
   END IF;
+  IF outcome = 'complained' THEN
+    PERFORM opt_out_complainer(account, domain, d.email_id, lower(d.recipient));
+  END IF;
 
   changes := ARRAY[ROW(d.account_id, d.email_id, d.id, d.recipient, outcome, outcome, apply_report.reason,
     apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce, d.state, d.campaign_id,

@@ -234,6 +234,24 @@ t.test('a complaint is final for status, events and suppression', async t => {
   t.strictSame(await suppressed(account), ['ann@y.com complaint'])
 })
 
+t.test('a complaint unsubscribes the address from everything, whether it is a contact or not', async t => {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const save = (email: string) => api.request('POST', '/api/contacts', { body: { email, domain: account.domain } })
+  await save('ann@y.com')
+  for (const to of ['Ann@y.com', 'new@y.com']) {
+    const { path } = await send(account, to)
+    for (const _ of [1, 2]) await deliver([{ to: path, raw: complaints(path)[0]?.[1] ?? '' }])
+    await api.request('DELETE', `/api/suppressions/${to}`)
+  }
+  await save('new@y.com')
+  for (const email of ['ann@y.com', 'new@y.com']) {
+    const { unsubscribed, consents } = Object((await api.request('GET', `/api/contacts/${email}`)).body)
+    t.equal(unsubscribed, true, email)
+    t.match(consents.at(-1), { topic_id: null, subscription: 'opt_out', how: 'complaint' })
+  }
+})
+
 t.test('a complaint without a feedback part is matched by its return path', async t => {
   const account = await newAccount(world)
   for (const [n, raw] of [appleUnsubscribe, complaints('x@y.com')[14]?.[1] ?? ''].entries()) {
