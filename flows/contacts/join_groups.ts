@@ -28,17 +28,29 @@ export async function requireGroups(db: Queryable, place: ContactPlace, { segmen
 /** Adds contacts to the audience and the segments, and stores their choices about topics. */
 export async function joinGroups(
   tx: Tx,
-  { account_id, domain_id, audience_id }: ContactPlace,
+  place: ContactPlace,
   { segments, topics }: Groups,
   contact_ids: string[],
   origin: ConsentOrigin,
 ): Promise<void> {
+  const { account_id, domain_id, audience_id } = place
   if (audience_id !== null && audience_id !== domain_id) await addToAudience(tx, account_id, audience_id, contact_ids)
   if (segments?.length) await addToSegments(tx, account_id, segments, contact_ids)
+  await chooseTopics(tx, place, topics, contact_ids, { origin, may_opt_in: true })
+}
+
+/** Stores the choices of contacts about topics. Unless `may_opt_in`, those who have opted out of a topic stay out of it. */
+export async function chooseTopics(
+  tx: Tx,
+  { account_id, domain_id }: ContactPlace,
+  topics: Groups['topics'],
+  contact_ids: string[],
+  { origin, may_opt_in }: { origin: ConsentOrigin; may_opt_in: boolean },
+): Promise<void> {
   if (!topics?.length) return
   // The last of several choices about one topic counts.
   const choices = [...new Map(topics.map(choice => [choice.id, choice])).values()]
-  const changed = await upsertChoices(tx, account_id, choices, contact_ids)
+  const changed = await upsertChoices(tx, account_id, choices, contact_ids, may_opt_in)
   await insertConsents(tx, { account_id, domain_id }, changed, origin)
   await announceTopics(tx, account_id, changed)
 }

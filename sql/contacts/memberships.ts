@@ -46,12 +46,16 @@ const ChangedTopic = z.object({
 })
 export type ChangedTopic = z.infer<typeof ChangedTopic>
 
-/** Stores choices of contacts about topics; returns those that are new or different. */
+/**
+ * Stores choices of contacts about topics; returns those that are new or different. Unless `may_opt_in`, a contact that
+ * has opted out of a topic stays out of it.
+ */
 export async function upsertChoices(
   tx: Tx,
   account_id: string,
   choices: TopicChoice[],
   contact_ids: string[],
+  may_opt_in = true,
 ): Promise<ChangedTopic[]> {
   return tx.any(sql.type(ChangedTopic)`
     WITH changed AS (
@@ -61,7 +65,7 @@ export async function upsertChoices(
         unnest(${sql.array(contact_ids, 'uuid')}) AS c
       ORDER BY c, g.id
       ON CONFLICT (account_id, contact_id, topic_id) DO UPDATE SET subscription = excluded.subscription
-        WHERE t.subscription <> excluded.subscription
+        WHERE t.subscription <> excluded.subscription AND (${may_opt_in} OR t.subscription = 'opt_in')
       RETURNING contact_id, topic_id, subscription
     )
     SELECT t.contact_id, c.email, t.topic_id, t.subscription

@@ -39,24 +39,26 @@ CREATE FUNCTION merge_import_part(i contact_imports, part import_part, OUT creat
 LANGUAGE plpgsql AS $$
 DECLARE
   ids uuid[];
+  changed_ids uuid[];
   created_ids uuid[];
   gone_ids uuid[];
   opt_ins text[];
   opt_outs text[];
 BEGIN
-  SELECT array_agg(u.id), array_agg(u.id) FILTER (WHERE u.outcome = 'created'),
+  SELECT array_agg(u.id), array_agg(u.id) FILTER (WHERE u.outcome <> 'skipped'),
+    array_agg(u.id) FILTER (WHERE u.outcome = 'created'),
     array_agg(u.id) FILTER (WHERE u.unsubscribed AND NOT u.was_unsubscribed), count(*) FILTER (WHERE u.outcome = 'created'),
     count(*) FILTER (WHERE u.outcome IN ('updated', 'unchanged')),
     array_agg(u.email) FILTER (WHERE u.was_unsubscribed AND NOT u.unsubscribed),
     array_agg(u.email) FILTER (WHERE u.unsubscribed AND u.was_unsubscribed IS NOT TRUE)
-  INTO ids, created_ids, gone_ids, created, updated, opt_ins, opt_outs
+  INTO ids, changed_ids, created_ids, gone_ids, created, updated, opt_ins, opt_outs
   FROM upsert_contacts(i.account_id, i.domain_id, part.given, i.options ->> 'on_conflict', (i.options ->> 'resubscribe')::boolean,
     'import', i.id) u;
   IF part.leaving IS NOT NULL THEN
     SELECT gone_ids || array_agg(o.id), opt_outs || array_agg(o.email) INTO gone_ids, opt_outs
     FROM opt_out_repeated(i, part.leaving) o;
   END IF;
-  PERFORM merge_memberships(i, ids);
+  PERFORM merge_memberships(i, ids, changed_ids);
   PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);
   PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);
   IF (i.options ->> 'trigger_automations')::boolean THEN

@@ -1,9 +1,12 @@
 DROP FUNCTION IF EXISTS merge_memberships(contact_imports, uuid[]);
+DROP FUNCTION IF EXISTS merge_memberships(contact_imports, uuid[], uuid[]);
 DROP FUNCTION IF EXISTS note_imported_consents(contact_imports, uuid, text, text[]);
 
--- Adds contacts to the audience and the segments of an import, and stores its choices about topics. Skips groups that
--- no longer exist.
-CREATE FUNCTION merge_memberships(i contact_imports, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Adds contacts to the audience and the segments of an import, and stores its choices about topics for those that it
+-- may change. Without `resubscribe`, a contact that has opted out of a topic stays out of it. Skips groups that no longer
+-- exist.
+CREATE FUNCTION merge_memberships(i contact_imports, contact_ids uuid[], changed_ids uuid[]) RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
   choice record;
   emails text[];
@@ -24,9 +27,10 @@ BEGIN
   LOOP
     WITH changed AS (
       INSERT INTO contact_topics AS t (account_id, contact_id, topic_id, subscription)
-      SELECT i.account_id, c, choice.id, choice.subscription FROM unnest(contact_ids) AS c ORDER BY c
+      SELECT i.account_id, c, choice.id, choice.subscription FROM unnest(changed_ids) AS c ORDER BY c
       ON CONFLICT (account_id, contact_id, topic_id) DO UPDATE SET subscription = excluded.subscription
         WHERE t.subscription <> excluded.subscription
+          AND (t.subscription = 'opt_in' OR (i.options ->> 'resubscribe')::boolean)
       RETURNING contact_id
     )
     SELECT array_agg(c.email) INTO emails
