@@ -1,6 +1,7 @@
 import { writeContact } from '#flows/contacts/write_contacts.ts'
 import { announce } from '#flows/webhooks/announce.ts'
 import { orNotFound } from '#lib/errors.ts'
+import { storedAddress } from '#lib/mail/address.ts'
 import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
@@ -10,6 +11,7 @@ import { withdrawAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool } from '#sql/pool.ts'
 import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
 import { deleteReceivedEmail } from '#sql/receiving/received_emails.ts'
+import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { forgetSettledEmails } from '#sql/sending/emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 import { deleteSuppressions } from '#sql/suppressions/suppression_changes.ts'
@@ -42,11 +44,12 @@ export async function eraseContact(
 const PAGE = 100
 
 async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: Contact) {
-  const filters = { to: email, domain: { id: domain_id } }
+  // Finds it in `cc` and `bcc` too, and in other addresses and subjects.
+  const filters = { q: email, domain: { id: domain_id } }
   const count = { emails: 0, pending_emails: 0 }
   for (let after: string | undefined; ; ) {
     const { data, has_more } = await listEmails(pool, account_id, { limit: PAGE, after }, filters)
-    const alone = data.filter(({ to, cc, bcc }) => [...to, ...cc, ...bcc].length === 1).map(({ id }) => id)
+    const alone = data.filter(one => isForAlone(one, email)).map(({ id }) => id)
     const forgotten = await forgetSettledEmails(pool, account_id, alone)
     // Unsettled mail, and mail that others got as well, is kept; only answers to its polls are deleted.
     const ids = data.map(({ id }) => id)
@@ -56,6 +59,11 @@ async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: 
     after = data.at(-1)?.id
     if (!has_more) return count
   }
+}
+
+function isForAlone({ to, cc, bcc }: ListedEmail, email: string): boolean {
+  const [first, ...others] = [...to, ...cc, ...bcc]
+  return first !== undefined && others.length === 0 && storedAddress(first).address.toLowerCase() === email
 }
 
 async function deleteReceived(pool: Pool, account_id: string, { email, domain_id }: Contact, base_url: string) {

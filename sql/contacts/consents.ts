@@ -1,5 +1,7 @@
+import { domainToUnicode } from 'node:url'
 import { z } from 'zod'
 import { newId } from '#lib/ids.ts'
+import { domainOf } from '#lib/mail/address.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 const ConsentSource = z.enum(['api', 'import', 'page', 'one_click', 'email', 'complaint', 'soft_bounces', 'automation'])
@@ -43,10 +45,13 @@ export async function eraseAllButOptOut(
   await tx.run(sql.unsafe`
     DELETE FROM contact_consents WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND email_hash = ${hash}
   `)
+  // Files may have the domain in Unicode, or a name before the address.
+  const [local, domain] = [email.slice(0, email.lastIndexOf('@')), domainOf(email)]
+  const written = sql.array([email, `${local}@${domainToUnicode(domain)}`], 'text')
   await tx.run(sql.unsafe`
     DELETE FROM import_errors e USING contact_imports i
-    WHERE i.account_id = ${account_id} AND i.domain_id = ${domain_id}
-      AND e.account_id = i.account_id AND e.import_id = i.id AND lower(e.email) = ${email}
+    WHERE i.account_id = ${account_id} AND i.domain_id = ${domain_id} AND e.account_id = i.account_id AND e.import_id = i.id
+      AND EXISTS (SELECT FROM unnest(${written}) AS w(address) WHERE is_of_address(fold_case(e.email), fold_case(w.address)))
   `)
   if (!is_suppressed) return
   await tx.run(sql.unsafe`

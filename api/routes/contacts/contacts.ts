@@ -122,11 +122,10 @@ export const contacts = [
   }).handle(async (ctx, { account_id, params, query }) => {
     const { domain, erase } = query()
     const ref = await contactRef(ctx, params.id, domain)
-    if (erase) {
-      const { id, erased } = await eraseContact(ctx, account_id, ref)
-      return { object: 'contact', id, contact: id, deleted: true, erased }
-    }
-    const id = await removeContact(ctx.pool, { account_id, ref })
-    return { object: 'contact', id, contact: id, deleted: true }
+    const { id, ...more } = erase
+      ? await eraseContact(ctx, account_id, ref)
+      : { id: await removeContact(ctx.pool, { account_id, ref }) }
+    ctx.params.id = id // the audit log must not keep the address
+    return { object: 'contact', id, contact: id, deleted: true, ...more }
   }),
 ]

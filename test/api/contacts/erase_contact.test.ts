@@ -1,5 +1,7 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { Imports } from '#test/support/contacts/imports.ts'
+import { makePolled } from '#test/support/polls.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { compose, receive } from '#test/support/receiving.ts'
@@ -58,4 +60,22 @@ t.test('DELETE /contacts/:id?erase=true erases all data of a person', async t =>
 
   const again = await post('/contacts', { email: person, domain: account.domain })
   shows(t, again.body, { first_name: null, unsubscribed: true })
+})
+
+t.test('erasing leaves no answer of a copied recipient, no error of an import and no address in the audit log', async t => {
+  const person = 'ann@xn--mnchen-3ya.de'
+  await post('/contacts', { email: person, domain: account.domain })
+  const { email_id, paths } = await makePolled(world, account, { to: ['bob@y.com'], cc: [person] })
+  for (const path of paths)
+    await fetch(api.url + path, { method: 'POST', body: new URLSearchParams({ answer: 'great' }) })
+  shows(t, await get(`/polls/${email_id}`), { responses_count: 2 })
+  const file = 'email\nann@münchen.de\nann@münchen.de\nAnn <Ann@münchen.de>\njoann@münchen.de,x\n'
+  const ended = await new Imports(api, account.key, work.importer).ofText(file)
+  shows(t, ended, { counts: { skipped: 1, failed: 2 } })
+
+  await api.request('DELETE', `/api/contacts/${person}?erase=true`)
+  shows(t, await get(`/polls/${email_id}`), { responses_count: 1, responses: [{ email: 'bob@y.com' }] })
+  shows(t, await get(`/contacts/imports/${ended.id}/errors`), { data: [{ email: 'joann@münchen.de' }] })
+  const { rows } = await world.pool.pg.query('SELECT FROM audit_log WHERE target LIKE $1', ['%ann@%'])
+  t.equal(rows.length, 0)
 })
