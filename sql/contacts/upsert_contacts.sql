@@ -6,7 +6,8 @@ DROP FUNCTION IF EXISTS upsert_contacts(uuid, uuid, given_contact[], text, boole
 -- `unsubscribed: false` subscribes a contact that has unsubscribed; otherwise it stays unsubscribed. A new contact
 -- inherits the opt-outs of its address.
 --
--- outcome: created, updated, unchanged or skipped. The rows are in any order.
+-- outcome: created, updated, unchanged or skipped. was_unsubscribed: null for a new contact whose address had not opted
+-- out. The rows are in any order.
 CREATE FUNCTION upsert_contacts(
   account uuid, domain uuid, given given_contact[], on_conflict text, may_resubscribe boolean, given_source text,
   given_source_id uuid
@@ -19,6 +20,7 @@ DECLARE
   are_unsubscribed boolean[];
   late uuid[];
   known given_contact[];  -- those whose address has a contact already
+  left_before uuid[];     -- created contacts whose address had opted out of everything
   -- Most domains have none, and the lookup per address takes a tenth of the total time.
   has_optouts boolean := EXISTS (SELECT FROM contact_optouts o WHERE o.account_id = account AND o.domain_id = domain);
 BEGIN
@@ -58,11 +60,13 @@ BEGIN
       SELECT account, t.id, t.topic_id, 'opt_out' FROM taken t
       WHERE EXISTS (SELECT FROM topics WHERE topics.account_id = account AND topics.id = t.topic_id)
     )
-    SELECT array_agg(c.id) INTO late FROM changed c;
+    SELECT (SELECT array_agg(c.id) FROM changed c),
+      (SELECT array_agg(t.id) FROM taken t WHERE t.topic_id = everything()) INTO late, left_before;
   END IF;
 
   RETURN QUERY
-  SELECT c.id, c.email, 'created', c.unsubscribed OR c.id = ANY (coalesce(late, '{}')), NULL::boolean
+  SELECT c.id, c.email, 'created', c.unsubscribed OR c.id = ANY (coalesce(late, '{}')),
+    CASE WHEN c.id = ANY (left_before) THEN true END
   FROM unnest(created, addresses, are_unsubscribed) AS c(id, email, unsubscribed);
   IF cardinality(created) = cardinality(given) THEN
     RETURN;

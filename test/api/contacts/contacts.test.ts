@@ -76,7 +76,6 @@ t.test('a deleted contact that had unsubscribed is still unsubscribed when creat
     consents: [
       { ...by, subscription: 'opt_in' },
       { ...by, subscription: 'opt_out' },
-      { ...by, subscription: 'opt_out' },
     ],
   })
 })
@@ -132,4 +131,18 @@ t.test('an audience has members, an exact count and a unique name', async t => {
   ])
   shows(t, await get(`/audiences/${domain_id}`), { name: 'Default', contacts_count: rows[0].n })
   shows(t, (await api.request('DELETE', `/api/audiences/${domain_id}`)).body, { statusCode: 422 })
+})
+
+t.test('a contact that is created again records an opt-in, and no opt-out of its own', async t => {
+  const consentsOf = async () =>
+    Object(await get('/contacts/again@b.com')).consents.map(({ subscription }: { subscription: string }) => subscription)
+  await post('/contacts', { email: 'again@b.com', domain, unsubscribed: true })
+  await api.request('DELETE', '/api/contacts/again@b.com')
+  await post('/contacts', { email: 'again@b.com', domain })
+  t.strictSame(await consentsOf(), ['opt_out'])
+  await api.request('DELETE', '/api/contacts/again@b.com')
+  shows(t, await post('/contacts', { email: 'again@b.com', domain, unsubscribed: false }), {
+    body: { unsubscribed: false },
+  })
+  t.strictSame(await consentsOf(), ['opt_in', 'opt_out'])
 })
