@@ -2,6 +2,7 @@ import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { remove_leftovers } from '#tasks/remove_leftovers.ts'
 import { startApi } from '#test/support/api.ts'
+import { Imports } from '#test/support/contacts/imports.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
@@ -92,4 +93,15 @@ t.test('a domain with contacts is deleted only with_contacts=true', async t => {
   for (const table of ['contacts', 'contact_optouts', 'contact_consents', 'contact_events', 'audiences', 'segments']) {
     t.equal(await count(table, 'domain_id = $1', domain.id), 0, table)
   }
+})
+
+t.test('an import does not fill a property that was added again with another type', async t => {
+  const imports = new Imports(api, account.key, work.importer)
+  const { id } = await post('/contacts/imports', { csv: 'email,Seats\nseat@b.com,10\n', domain: account.domain })
+  const { data } = Object(await get('/contact-properties'))
+  await remove(`/contact-properties/${data.find(({ key }: { key: string }) => key === 'seats').id}`)
+  await runJobs()
+  await post('/contact-properties', { key: 'seats', type: 'number' })
+  shows(t, await imports.finish(id), { counts: { created: 1 } })
+  shows(t, await get(`/contacts/seat@b.com?domain=${account.domain}`), { properties: { seats: undefined } })
 })

@@ -50,9 +50,12 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Properties that were deleted after the import began.
+  -- Properties that were deleted after the import began. One that was added again may have another type.
   SELECT array_agg(name) INTO gone FROM jsonb_array_elements_text(i.options -> 'stored_as') AS name
-  WHERE NOT EXISTS (SELECT FROM contact_properties p WHERE p.account_id = account AND p.stored_as = name AND p.deleted_at IS NULL);
+  WHERE NOT EXISTS (
+    SELECT FROM contact_properties p WHERE p.account_id = account AND p.stored_as = name AND p.deleted_at IS NULL
+      AND p.created_at <= i.created_at
+  );
 
   LOOP
     part_to := least(through + part, up_to);
