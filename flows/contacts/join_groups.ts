@@ -2,6 +2,7 @@ import { announce } from '#flows/webhooks/announce.ts'
 import type { TopicChoice } from '#lib/contacts/new_contact.ts'
 import { notFound } from '#lib/errors.ts'
 import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
+import { blockAudienceDeletion } from '#sql/contacts/audiences.ts'
 import { addToAudience } from '#sql/contacts/contact_changes.ts'
 import {
   addToSegments,
@@ -18,8 +19,15 @@ export type ContactPlace = { account_id: string; domain_id: string; audience_id:
 /** Segments to join, and choices about topics. */
 export type Groups = { segments?: string[] | null | undefined; topics?: TopicChoice[] | null | undefined }
 
-/** @throws {ApiError} 404 for a segment or topic that contacts of the domain cannot have */
+/**
+ * In a transaction, also prevents the deletion of the groups until it ends.
+ *
+ * @throws {ApiError} 404 for a segment or topic that contacts of the domain cannot have, or for a deleted audience
+ */
 export async function requireGroups(db: Queryable, place: ContactPlace, { segments, topics }: Groups): Promise<void> {
+  const { account_id, domain_id, audience_id } = place
+  const isDefault = audience_id === null || audience_id === domain_id
+  if (!isDefault && (await blockAudienceDeletion(db, account_id, audience_id)) === 0) throw notFound('Audience')
   if (segments?.length && (await listForeignSegments(db, place, segments)).length > 0) throw notFound('Segment')
   const ids = topics?.map(({ id }) => id) ?? []
   if (ids.length > 0 && (await listForeignTopics(db, place, ids)).length > 0) throw notFound('Topic')

@@ -6,11 +6,18 @@ type Place = { account_id: string; domain_id: string }
 
 const Missing = z.object({ id: z.string() })
 
-/** Returns which of the segments do not belong to the domain. */
+/**
+ * Returns which of the segments do not belong to the domain; locks the others against deletion, since a job removes the
+ * members of a deleted one.
+ */
 export async function listForeignSegments(db: Queryable, { account_id, domain_id }: Place, ids: string[]) {
   return db.any(sql.type(Missing)`
-    SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE NOT EXISTS (
-      SELECT FROM segments s WHERE s.account_id = ${account_id} AND s.domain_id = ${domain_id} AND s.id = given.id)
+    WITH own AS MATERIALIZED (
+      SELECT s.id FROM segments s
+      WHERE s.account_id = ${account_id} AND s.domain_id = ${domain_id} AND s.id = ANY (${sql.array(ids, 'uuid')})
+      ORDER BY s.id FOR KEY SHARE
+    )
+    SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE id NOT IN (SELECT id FROM own)
   `)
 }
 
@@ -29,12 +36,16 @@ export async function addToSegments(
   `)
 }
 
-/** Returns which of the topics contacts of the domain cannot have. */
+/** Returns which of the topics contacts of the domain cannot have; locks the others against deletion, as segments. */
 export async function listForeignTopics(db: Queryable, { account_id, domain_id }: Place, ids: string[]) {
   return db.any(sql.type(Missing)`
-    SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE NOT EXISTS (
-      SELECT FROM topics t WHERE t.account_id = ${account_id} AND t.id = given.id
-        AND (t.domain_id IS NULL OR t.domain_id = ${domain_id}))
+    WITH own AS MATERIALIZED (
+      SELECT t.id FROM topics t
+      WHERE t.account_id = ${account_id} AND (t.domain_id IS NULL OR t.domain_id = ${domain_id})
+        AND t.id = ANY (${sql.array(ids, 'uuid')})
+      ORDER BY t.id FOR KEY SHARE
+    )
+    SELECT id FROM unnest(${sql.array(ids, 'uuid')}) AS given (id) WHERE id NOT IN (SELECT id FROM own)
   `)
 }
 

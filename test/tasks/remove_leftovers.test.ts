@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { remove_leftovers } from '#tasks/remove_leftovers.ts'
@@ -5,6 +6,7 @@ import { startApi } from '#test/support/api.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -104,4 +106,27 @@ t.test('an import does not fill a property that was added again with another typ
   await post('/contact-properties', { key: 'seats', type: 'number' })
   shows(t, await imports.finish(id), { counts: { created: 1 } })
   shows(t, await get(`/contacts/seat@b.com?domain=${account.domain}`), { properties: { seats: undefined } })
+})
+
+t.test('an audience and a segment that a batch fills are deleted after it', async t => {
+  const { domain } = account
+  await post('/contacts', { email: 'held@b.com', domain })
+  const audience = await post('/audiences', { name: 'Deleted', domain })
+  const segment = await post('/segments', { name: 'Deleted', domain, filter: { status: 'members_only' } })
+  const holder = await pg.connect()
+  await holder.query('BEGIN')
+  await holder.query(`SELECT FROM contacts WHERE email = 'held@b.com' FOR UPDATE`)
+  const batch = post(`/audiences/${audience.id}/contacts/batch`, {
+    ...{ contacts: [{ email: 'held@b.com' }], segments: [segment.id] },
+  })
+  await waitUntil(async () => (await pg.query(`SELECT FROM pg_locks WHERE NOT granted`)).rowCount === 1, 'it waits')
+  const removed = Promise.all([remove(`/audiences/${audience.id}`), remove(`/segments/${segment.id}`)])
+  await Promise.race([removed, sleep(300)])
+  await holder.query('COMMIT')
+  holder.release()
+  shows(t, await batch, { total: 1 })
+  for (const { status } of await removed) t.equal(status, 200)
+  await runJobs()
+  t.equal(await count('audience_members', 'audience_id = $1', audience.id), 0)
+  t.equal(await count('segment_members', 'segment_id = $1', segment.id), 0)
 })

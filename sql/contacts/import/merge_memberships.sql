@@ -12,13 +12,18 @@ DECLARE
   emails text[];
 BEGIN
   INSERT INTO audience_members (account_id, audience_id, contact_id)
-  SELECT i.account_id, a.id, c FROM audiences a, unnest(contact_ids) AS c
-  WHERE a.account_id = i.account_id AND a.id = i.audience_id AND a.id <> i.domain_id
+  SELECT i.account_id, i.audience_id, c FROM (
+    -- Locked, as in the next statement: a job removes the members of a deleted group.
+    SELECT FROM audiences WHERE account_id = i.account_id AND id = i.audience_id AND id <> i.domain_id FOR KEY SHARE
+  ) locked, unnest(contact_ids) AS c
   ORDER BY c ON CONFLICT DO NOTHING;
 
   INSERT INTO segment_members (account_id, segment_id, contact_id)
-  SELECT i.account_id, s.id, c FROM segments s, unnest(contact_ids) AS c
-  WHERE s.account_id = i.account_id AND s.id IN (SELECT jsonb_array_elements_text(i.options -> 'segments')::uuid)
+  SELECT i.account_id, s.id, c FROM (
+    SELECT id FROM segments
+    WHERE account_id = i.account_id AND id IN (SELECT jsonb_array_elements_text(i.options -> 'segments')::uuid)
+    FOR KEY SHARE
+  ) s, unnest(contact_ids) AS c
   ORDER BY s.id, c ON CONFLICT DO NOTHING;
 
   FOR choice IN
