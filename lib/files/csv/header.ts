@@ -27,9 +27,19 @@ export function readHeader(head: string, given?: Delimiter): Header {
   const line = firstLine(text)
   const named = DELIMITERS.find(one => one === SEP_LINE.exec(head.trimStart())?.[1])
   const delimiter = given ?? named ?? guessDelimiter(line)
-  const [names = []] = parse(line, { ...RECORD_OPTIONS, delimiter, to: 1 }) as string[][]
+  const names = namesIn(line, delimiter)
   if (names.length > MAX_COLUMNS) throw new HeaderError(`The file has more than ${MAX_COLUMNS} columns.`)
   return { delimiter, names: names.map(name => name.trim()) }
+}
+
+function namesIn(line: string, delimiter: Delimiter): string[] {
+  try {
+    const [names = []] = parse(line, { ...RECORD_OPTIONS, delimiter, to: 1 }) as string[][]
+    return names
+  } catch (cause) {
+    // A literal quote within a cell hides from `firstLine` that a later cell is not closed.
+    throw new HeaderError('A quote in the first line of the file is not closed.', { cause })
+  }
 }
 
 /**
