@@ -10,7 +10,7 @@ import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
 import { decodeHead, EncodingProbe, type FileText } from '#lib/files/csv/text_encoding.ts'
 import { newId } from '#lib/ids.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
-import { type ContactImport, findImport, insertImport, type NewImportRow } from '#sql/contacts/import/imports.ts'
+import { type ContactImport, countOpenImports, findImport, insertImport, type NewImportRow } from '#sql/contacts/import/imports.ts'
 import { listStoredProperties, type StoredProperty } from '#sql/contacts/properties.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
@@ -33,7 +33,7 @@ export async function storeCsv(blobs: Blobs, account_id: string, csv: string): P
 /**
  * Checks an import and reads the header of its file, before the import is queued.
  *
- * @throws {ApiError} 404, `validation_error`
+ * @throws {ApiError} 404, `validation_error`, `contacts_busy`
  */
 export async function prepareImport(
   pool: Pool,
@@ -43,6 +43,8 @@ export async function prepareImport(
   { source_id, client_address }: ConsentOrigin,
 ): Promise<NewImportRow> {
   await requireGroups(pool, place, form)
+  // Checked again when it is queued, but a refused import must not leave new properties behind.
+  if ((await countOpenImports(pool, place.account_id)) >= MAX_OPEN) throw tooManyImports()
   const options = await readOptions(pool, place.account_id, file, form)
   return { ...place, id: newId(), blob_id: file.blob_id, options, source_id, client_address }
 }
@@ -96,23 +98,17 @@ async function resolveProperties(
   may_create: boolean,
 ): Promise<Resolved> {
   const known = await listStoredProperties(pool, account_id)
+  // All columns are checked before any property is added.
+  const found = properties.map(column => findOrCheck(known, column, may_create))
   const resolved: Resolved = { columns: [...members], ignored: [...ignored] }
-  for (const column of properties) {
-    const { index, name, key, type, is_asked } = column
-    const wanted = is_asked ? key : name
-    const found =
-      known.find(one => one.key === wanted) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())
-    if (found && type !== null && found.type !== type) {
-      throw invalid(`\`column_map.properties.${key}.type\` must be ${found.type}, which the property has.`)
-    }
-    const property = found ?? (may_create ? await addProperty(pool, account_id, column) : null)
+  for (const [n, column] of properties.entries()) {
+    const { index, name } = column
+    const property = found[n] ?? (may_create ? await addProperty(pool, account_id, column) : null)
     const isTaken = resolved.columns.some(
       ({ stored_as }) => stored_as !== undefined && stored_as === property?.stored_as,
     )
     if (property && !isTaken) {
       resolved.columns.push({ index, name, member: 'property', stored_as: property.stored_as, type: property.type })
-    } else if (is_asked && !property) {
-      throw invalid(`\`column_map.properties\` has the key ${shownKey(column)}, which is not a contact property.`)
     } else {
       resolved.ignored.push(name)
     }
@@ -120,15 +116,30 @@ async function resolveProperties(
   return resolved
 }
 
-/** @returns null for a column that was not asked for and whose name is not a valid key */
-async function addProperty(pool: Pool, account_id: string, column: PropertyColumn): Promise<StoredProperty | null> {
-  const { success, data } = NewProperty.safeParse({ key: column.key, type: column.type ?? 'string' })
-  if (!success) {
-    if (!column.is_asked) return null
-    throw invalid(
-      `\`column_map.properties\` has the key ${shownKey(column)}, which cannot be that of a contact property.`,
-    )
+/** Returns the property of a column; null if there is none. @throws {ApiError} if it was asked for and cannot be added either */
+function findOrCheck(known: StoredProperty[], column: PropertyColumn, may_create: boolean): StoredProperty | null {
+  const { name, key, type, is_asked } = column
+  const wanted = is_asked ? key : name
+  const found =
+    known.find(one => one.key === wanted) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())
+  if (found && type !== null && found.type !== type) {
+    throw invalid(`\`column_map.properties.${key}.type\` must be ${found.type}, which the property has.`)
   }
+  if (is_asked && !found && !(may_create && newPropertyOf(column))) {
+    const fault = may_create ? 'which cannot be that of a contact property' : 'which is not a contact property'
+    throw invalid(`\`column_map.properties\` has the key ${shownKey(column)}, ${fault}.`)
+  }
+  return found ?? null
+}
+
+function newPropertyOf({ key, type }: PropertyColumn): NewProperty | undefined {
+  return NewProperty.safeParse({ key, type: type ?? 'string' }).data
+}
+
+/** @returns null for a column whose name is not a valid key */
+async function addProperty(pool: Pool, account_id: string, column: PropertyColumn): Promise<StoredProperty | null> {
+  const data = newPropertyOf(column)
+  if (!data) return null
   await createProperty(pool, account_id, data).catch(error => {
     if (!(error instanceof ApiError && error.statusCode === 409)) throw error // another request has added it
   })

@@ -82,6 +82,13 @@ export type NewImportRow = {
   client_address: string | null
 }
 
+export async function countOpenImports(db: Queryable, account_id: string): Promise<number> {
+  const { count } = await db.one(sql.type(z.object({ count: z.int() }))`
+    SELECT count(*) FROM contact_imports WHERE account_id = ${account_id} AND status IN ('queued', 'in_progress')
+  `)
+  return count
+}
+
 /** Queues an import; returns false if the account already has `max_open` unfinished ones. */
 export async function insertImport(tx: Tx, row: NewImportRow, max_open: number): Promise<boolean> {
   const { account_id, id, domain_id, audience_id, blob_id, options, source_id, client_address } = row

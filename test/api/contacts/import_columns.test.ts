@@ -141,3 +141,21 @@ t.test('`column_map` fills the property that it names, even if another one has t
   shows(t, await imports.ofText('email,company\nmapped@b.com,Acme\n', { column_map }), { counts: { created: 1 } })
   shows(t, await get('/contacts/mapped@b.com'), { properties: { employer: 'Acme', company: undefined } })
 })
+
+t.test('an import that is refused adds no properties', async t => {
+  const column_map = { properties: { fresh: { column: 'A' }, plan: { column: 'B', type: 'number' } } }
+  shows(t, await imports.ofText('email,A,B\nx@b.com,1,2\n', { column_map }), { statusCode: 422 })
+  const queue = (csv: string) => api.request('POST', '/api/contacts/imports', { body: { csv } })
+  const queued = []
+  for (let n = 0; n < 5; n++) queued.push((await queue('email\nx@b.com\n')).body.id)
+  t.equal((await queue('email,Fresh\nx@b.com,1\n')).status, 503)
+  t.notOk((await keys()).includes('fresh'))
+  for (const id of queued) await imports.finish(String(id))
+})
+
+t.test('a header with an unclosed quote after a literal one is refused', async t => {
+  shows(t, await imports.ofText('email,a",",b\nx@b.com,1,2,3\n'), {
+    statusCode: 422,
+    message: 'A quote in the first line of the file is not closed.',
+  })
+})
