@@ -31,8 +31,8 @@ type Place = { account_id: string; domain_id: string; id: string }
  */
 export async function checkCriteria(tx: Tx, place: Place, criteria: Criteria, before: Criteria | null): Promise<void> {
   const conditions = allConditions(criteria)
-  const known = new Set(before ? allConditions(before).map(({ condition }) => JSON.stringify(condition)) : [])
-  const added = conditions.filter(({ condition }) => !known.has(JSON.stringify(condition)))
+  const known = new Set(before ? allConditions(before).map(({ condition }) => textOf(condition)) : [])
+  const added = conditions.filter(({ condition }) => !known.has(textOf(condition)))
   if (added.length > 0 && totalWeight(criteria) > MAX_CONDITIONS) {
     const most = `at most ${MAX_CONDITIONS} conditions, with those of \`filter\``
     throw invalid('rules', `must have ${most}, and each of \`engagement\` or with \`contains\` counts as three`)
@@ -40,6 +40,11 @@ export async function checkCriteria(tx: Tx, place: Place, criteria: Criteria, be
   const terms = await loadTerms(tx, place, [criteria])
   for (const one of added) checkCondition(one, terms, place.id)
   await checkDepth(tx, place, conditions)
+}
+
+/** Stored conditions have their members in the order of jsonb. */
+function textOf(condition: Condition): string {
+  return JSON.stringify([condition.field, condition.operator, 'value' in condition ? condition.value : null])
 }
 
 /** Checks that a segment that names others is not named itself, so that references never form a circle. */
