@@ -25,7 +25,7 @@ const ImportedSuppressions = z
           message: z.string().describe('Why it was left out.'),
         }),
       )
-      .describe('The invalid records.'),
+      .describe('The first 1,000 invalid records.'),
   })
   .meta({ id: 'ImportedSuppressions' })
 
@@ -65,6 +65,6 @@ export const suppressionExports = [
     errors: ['missing_required_field'],
   }).handle(async (ctx, { account_id, body }) => {
     const { faults, ...counts } = await importSuppressions(ctx, account_id, body().csv)
-    return { object: 'suppression_import', ...counts, failed: faults.length, errors: faults }
+    return { object: 'suppression_import', ...counts, errors: faults }
   }),
 ]

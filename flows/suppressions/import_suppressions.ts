@@ -15,7 +15,17 @@ import { addSuppressions } from './change_suppressions.ts'
 /** A record that was not stored. `line`: the line in which it begins. */
 export type SuppressionFault = { line: number; email: string; message: string }
 
-export type ImportedSuppressions = { total: number; created: number; updated: number; faults: SuppressionFault[] }
+/** `faults`: the first of `failed`. */
+export type ImportedSuppressions = {
+  total: number
+  created: number
+  updated: number
+  failed: number
+  faults: SuppressionFault[]
+}
+
+/** Most faults that are kept: a file of nothing else has millions. */
+const MAX_FAULTS = 1_000
 
 /** Rows per statement. */
 const SLICE = 1_000
@@ -37,7 +47,7 @@ export async function importSuppressions(
   csv: string,
 ): Promise<ImportedSuppressions> {
   const { columns, delimiter } = findColumns(csv)
-  const result: ImportedSuppressions = { total: 0, created: 0, updated: 0, faults: [] }
+  const result: ImportedSuppressions = { total: 0, created: 0, updated: 0, failed: 0, faults: [] }
   let rows: NewSuppressionRow[] = []
   const store = async () => {
     const added = await addSuppressions(pool, account_id, rows)
@@ -46,18 +56,22 @@ export async function importSuppressions(
     result.updated += rows.length - created
     rows = []
   }
+  const fail = (fault: SuppressionFault) => {
+    result.failed++
+    if (result.faults.length < MAX_FAULTS) result.faults.push(fault)
+  }
   try {
     for await (const { line, cells } of readRecords(inPieces(Buffer.from(csv)), { encoding: 'utf-8', delimiter })) {
       result.total++
       const row = readRow(cells, columns, config.SIMULATOR_DOMAIN)
-      if ('message' in row) result.faults.push({ line, ...row })
+      if ('message' in row) fail({ line, ...row })
       else rows.push(row)
       if (rows.length === SLICE) await store()
     }
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error
     result.total++
-    result.faults.push({ line: error.line, email: '', message: error.message })
+    fail({ line: error.line, email: '', message: error.message })
   }
   if (rows.length > 0) await store()
   return result

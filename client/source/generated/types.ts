@@ -1774,7 +1774,7 @@ export type ImportedSuppressions = {
   updated: number
   /** Number of invalid records. */
   failed: number
-  /** The invalid records. */
+  /** The first 1,000 invalid records. */
   errors: {
     /** Line of the file in which the record begins, from 1. */
     line: number

@@ -135,3 +135,8 @@ t.test('properties named like members of Object are exported correctly', async t
     header.map(key => (key === 'constructor' ? 'me' : '')),
   )
 })
+
+t.test('POST /suppressions/import lists the first 1,000 invalid records', async t => {
+  const { body } = await post('/suppressions/import', { csv: `email\n${'x\n'.repeat(2_500)}` })
+  shows(t, body, { total: 2_500, failed: 2_500, errors: { length: 1_000 } })
+})
