@@ -1,8 +1,8 @@
 import { announce } from '#flows/webhooks/announce.ts'
 import type { TopicChoice } from '#lib/contacts/new_contact.ts'
 import { notFound } from '#lib/errors.ts'
-import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
 import { blockAudienceDeletion } from '#sql/contacts/audiences.ts'
+import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
 import { addToAudience } from '#sql/contacts/contact_changes.ts'
 import {
   addToSegments,

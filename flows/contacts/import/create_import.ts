@@ -1,19 +1,23 @@
-import { createProperty } from '#flows/contacts/change_property.ts'
 import { type ContactPlace, requireGroups } from '#flows/contacts/join_groups.ts'
 import type { Blobs } from '#flows/files/blobs.ts'
-import { ColumnError, type MappedColumns, mapColumns, type PropertyColumn } from '#lib/contacts/import/map_columns.ts'
+import { ColumnError, mapColumns } from '#lib/contacts/import/map_columns.ts'
 import type { ImportForm } from '#lib/contacts/import/new_import.ts'
-import type { Column, ImportOptions } from '#lib/contacts/import/options.ts'
-import { NewProperty } from '#lib/contacts/new_property.ts'
+import type { ImportOptions } from '#lib/contacts/import/options.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import { HeaderError, readHeader } from '#lib/files/csv/header.ts'
 import { decodeHead, EncodingProbe, type FileText } from '#lib/files/csv/text_encoding.ts'
 import { newId } from '#lib/ids.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
-import { type ContactImport, countOpenImports, findImport, insertImport, type NewImportRow } from '#sql/contacts/import/imports.ts'
-import { listStoredProperties, type StoredProperty } from '#sql/contacts/properties.ts'
+import {
+  type ContactImport,
+  countOpenImports,
+  findImport,
+  insertImport,
+  type NewImportRow,
+} from '#sql/contacts/import/imports.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
+import { resolveProperties } from './resolve_properties.ts'
 
 /** Most unfinished imports per account. */
 const MAX_OPEN = 5
@@ -86,69 +90,6 @@ function encodingOf({ encoding, is_utf8 }: ImportFile, given: string | undefined
   const label = given === undefined ? encoding : new TextDecoder(given).encoding
   if (label === 'utf-8' && !is_utf8) throw invalid('The file is not valid UTF-8.')
   return label
-}
-
-type Resolved = { columns: Column[]; ignored: string[] }
-
-/** Looks up the properties of columns. Adds missing ones if `may_create`; otherwise ignores their columns. */
-async function resolveProperties(
-  pool: Pool,
-  account_id: string,
-  { members, properties, ignored }: MappedColumns,
-  may_create: boolean,
-): Promise<Resolved> {
-  const known = await listStoredProperties(pool, account_id)
-  // All columns are checked before any property is added.
-  const found = properties.map(column => findOrCheck(known, column, may_create))
-  const resolved: Resolved = { columns: [...members], ignored: [...ignored] }
-  for (const [n, column] of properties.entries()) {
-    const { index, name } = column
-    const property = found[n] ?? (may_create ? await addProperty(pool, account_id, column) : null)
-    const isTaken = resolved.columns.some(
-      ({ stored_as }) => stored_as !== undefined && stored_as === property?.stored_as,
-    )
-    if (property && !isTaken) {
-      resolved.columns.push({ index, name, member: 'property', stored_as: property.stored_as, type: property.type })
-    } else {
-      resolved.ignored.push(name)
-    }
-  }
-  return resolved
-}
-
-/** Returns the property of a column; null if there is none. @throws {ApiError} if it was asked for and cannot be added either */
-function findOrCheck(known: StoredProperty[], column: PropertyColumn, may_create: boolean): StoredProperty | null {
-  const { name, key, type, is_asked } = column
-  const wanted = is_asked ? key : name
-  const found =
-    known.find(one => one.key === wanted) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())
-  if (found && type !== null && found.type !== type) {
-    throw invalid(`\`column_map.properties.${key}.type\` must be ${found.type}, which the property has.`)
-  }
-  if (is_asked && !found && !(may_create && newPropertyOf(column))) {
-    const fault = may_create ? 'which cannot be that of a contact property' : 'which is not a contact property'
-    throw invalid(`\`column_map.properties\` has the key ${shownKey(column)}, ${fault}.`)
-  }
-  return found ?? null
-}
-
-function newPropertyOf({ key, type }: PropertyColumn): NewProperty | undefined {
-  return NewProperty.safeParse({ key, type: type ?? 'string' }).data
-}
-
-/** @returns null for a column whose name is not a valid key */
-async function addProperty(pool: Pool, account_id: string, column: PropertyColumn): Promise<StoredProperty | null> {
-  const data = newPropertyOf(column)
-  if (!data) return null
-  await createProperty(pool, account_id, data).catch(error => {
-    if (!(error instanceof ApiError && error.statusCode === 409)) throw error // another request has added it
-  })
-  const stored = await listStoredProperties(pool, account_id)
-  return stored.find(({ key }) => key === column.key) as StoredProperty
-}
-
-function shownKey({ key }: PropertyColumn): string {
-  return JSON.stringify(key.slice(0, 100))
 }
 
 function invalid(message: string, cause?: unknown): ApiError {

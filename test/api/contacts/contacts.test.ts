@@ -135,7 +135,9 @@ t.test('an audience has members, an exact count and a unique name', async t => {
 
 t.test('a contact that is created again records an opt-in, and no opt-out of its own', async t => {
   const consentsOf = async () =>
-    Object(await get('/contacts/again@b.com')).consents.map(({ subscription }: { subscription: string }) => subscription)
+    Object(await get('/contacts/again@b.com')).consents.map(
+      ({ subscription }: { subscription: string }) => subscription,
+    )
   await post('/contacts', { email: 'again@b.com', domain, unsubscribed: true })
   await api.request('DELETE', '/api/contacts/again@b.com')
   await post('/contacts', { email: 'again@b.com', domain })

@@ -170,7 +170,12 @@ t.test('a property that a segment uses cannot be deleted', async t => {
 
 t.test('rules that are given again as they are may name a deleted topic', async t => {
   const { id: topic } = (await post('/topics', { name: 'Gone', default_subscription: 'opt_in' })).body
-  const rules = { or: [{ field: 'topic', operator: 'eq', value: topic }, { field: 'email', operator: 'eq', value: 'x@y.z' }] }
+  const rules = {
+    or: [
+      { field: 'topic', operator: 'eq', value: topic },
+      { field: 'email', operator: 'eq', value: 'x@y.z' },
+    ],
+  }
   const { id } = (await post('/segments', { name: 'Of a topic', domain, rules })).body
   await remove(`/topics/${topic}`)
   t.equal((await patch(`/segments/${id}`, { name: 'Renamed', rules })).status, 200)
