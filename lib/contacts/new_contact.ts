@@ -49,7 +49,7 @@ export const contactFields = {
   properties: Properties.describe('Values by the keys of contact properties. A value of null removes it.'),
 }
 const SegmentRef = z.union(
-  [z.guid(), z.object({ id: z.guid() }).transform(({ id }) => id)],
+  [z.guid().toLowerCase(), z.object({ id: z.guid().toLowerCase() }).transform(({ id }) => id)],
   'must be the id of a segment',
 )
 
@@ -57,7 +57,7 @@ export const Subscription = z.enum(['opt_in', 'opt_out'])
 export type Subscription = z.infer<typeof Subscription>
 
 export const TopicChoice = z.object({
-  id: z.guid().describe('Id of the topic.'),
+  id: z.guid().toLowerCase().describe('Id of the topic.'),
   subscription: Subscription.describe('Choice of the contact.'),
 })
 export type TopicChoice = z.infer<typeof TopicChoice>
@@ -82,7 +82,7 @@ export const ADDRESS_DOMAIN = 'Name or id of the domain, if the path has an addr
 /** Fields that name or imply the domain to which a contact is added. */
 export const placeFields = {
   domain: z.string().nullish().describe(IMPLIED_DOMAIN),
-  audience_id: z.guid().nullish().describe('Id of an audience to join. It implies the domain.'),
+  audience_id: z.guid().toLowerCase().nullish().describe('Id of an audience to join. It implies the domain.'),
 }
 
 /** The body of POST /audiences/:audience_id/contacts (contract 6.1). */

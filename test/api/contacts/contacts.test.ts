@@ -148,3 +148,19 @@ t.test('a contact that is created again records an opt-in, and no opt-out of its
   })
   t.strictSame(await consentsOf(), ['opt_in', 'opt_out'])
 })
+
+t.test('ids in the body of a contact may have capitals', async t => {
+  const count = async () => Object(await get(`/audiences/${domain_id}`)).contacts_count
+  const before = await count()
+  const { body } = await post('/contacts', { email: 'capitals@b.com', audience_id: domain_id.toUpperCase() })
+  shows(t, body, { audience_ids: [domain_id] })
+  t.equal(await count(), before + 1)
+  const { id } = (await post('/topics', { name: 'Capitals', default_subscription: 'opt_in' })).body
+  const topics = [
+    { id, subscription: 'opt_in' },
+    { id: String(id).toUpperCase(), subscription: 'opt_out' },
+  ]
+  const { status } = await api.request('PATCH', '/api/contacts/capitals@b.com/topics', { body: { topics } })
+  t.equal(status, 200)
+  shows(t, await get('/contacts/capitals@b.com/topics'), { data: [{ choice: 'opt_out' }] })
+})
