@@ -25,8 +25,8 @@ const Figures = z.record(z.string(), z.int())
 /**
  * Returns the figures of a run, or of the newest, over all variants: recipients, excluded, canceled, sent, delivered,
  * delayed, bounced, complained, failed, suppressed, in_doubt, opened, unique_opened, mpp_opened, machine_opened,
- * clicked, unique_clicked, machine_clicked, replied, unsubscribed, and `unreached`, the attempts without a response
- * from a server. Figures that were never counted are missing.
+ * clicked, unique_clicked, machine_clicked, replied, unsubscribed, and `unreached`, the emails whose first attempt had no
+ * response from a server. Figures that were never counted are missing.
  */
 export async function readFigures(
   db: Queryable,

@@ -9,7 +9,7 @@ import { describeComplaints, TOO_MANY } from './judge_complaints.ts'
 const SAMPLE = 500
 /** Share of bounces among the emails that were delivered or bounced. */
 const MAX_BOUNCED = 0.05
-/** Attempts that ended without a response from a mail server. */
+/** Emails whose first attempt ended without a response from a mail server. */
 const MAX_UNREACHED = 50
 
 /**
@@ -35,12 +35,7 @@ export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
   const judged: Record<string, number> = {}
   if (since('unreached') >= MAX_UNREACHED) {
     if (since('reached') === 0) {
-      return pause(
-        tx,
-        run,
-        { ...run.judged, ...now },
-        `The last ${since('unreached')} attempts reached no mail server.`,
-      )
+      return pause(tx, run, { ...run.judged, ...now }, `The last ${since('unreached')} emails reached no mail server.`)
     }
     Object.assign(judged, { unreached, reached: settled })
   }

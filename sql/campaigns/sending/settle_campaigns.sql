@@ -20,17 +20,20 @@ BEGIN
   LEFT JOIN campaign_recipients r ON r.account_id = e.account_id AND r.campaign_id = e.campaign_id
     AND r.contact_id = e.contact_id AND r.run = e.campaign_run
   CROSS JOIN LATERAL (
-    SELECT CASE c.state WHEN 'complained' THEN 'delivered' ELSE c.state END AS state, c.was
+    SELECT CASE c.state WHEN 'complained' THEN 'delivered' ELSE c.state END AS state, c.was,
+      c.outcome = 'deferred' AND c.state = 'queued' AND NOT EXISTS (
+        SELECT FROM email_events v WHERE v.account_id = c.account_id AND v.email_id = c.email_id AND v.type = 'delivery_delayed'
+        OFFSET 1
+      ) AS is_first_delay
   ) s
   CROSS JOIN LATERAL (VALUES
     ('sent', 1, s.state = 'delivered' AND s.was <> 'delivered'),
     (s.state, 1, s.was <> s.state AND s.state IN ('delivered', 'bounced', 'failed', 'suppressed', 'canceled', 'in_doubt')),
     (s.was, -1, s.was <> s.state AND s.was IN ('delivered', 'in_doubt')),
     ('complained', 1, c.outcome = 'complained'),
-    ('unreached', 1, c.outcome = 'deferred' AND s.state = 'queued' AND c.reply IS NULL),
-    ('delayed', 1, c.outcome = 'deferred' AND s.state = 'queued' AND NOT EXISTS (
-      SELECT FROM email_events v WHERE v.account_id = c.account_id AND v.email_id = c.email_id AND v.type = 'delivery_delayed'
-      OFFSET 1))
+    -- Later attempts do not count: at the end of a campaign only the mail of unreachable servers is still tried.
+    ('unreached', 1, s.is_first_delay AND c.reply IS NULL),
+    ('delayed', 1, s.is_first_delay)
   ) AS m(name, by, is_so)
   WHERE c.campaign_id IS NOT NULL AND e.campaign_run IS NOT NULL AND m.is_so;
 

@@ -51,7 +51,7 @@ t.test('attempts that reach no mail server pause a campaign, unless others succe
   const campaign = await queueCampaign(world, account)
   const work = openWork(t, world, 'smtp://127.0.0.1:1')
   await sendUntil(work, campaign, 'paused')
-  shows(t, await readCampaign(world, campaign), { pause_reason: /^The last \d+ attempts reached no mail server\.$/ })
+  shows(t, await readCampaign(world, campaign), { pause_reason: /^The last \d+ emails reached no mail server\.$/ })
 
   const other = await newAccount(world)
   await addContacts(world, other, [...unreachable, at('delivered', 0)])
@@ -62,6 +62,21 @@ t.test('attempts that reach no mail server pause a campaign, unless others succe
     const { unreached = 0, delivered } = await figuresOf(world, another)
     return unreached >= 60 && delivered === 1
   }, 'all of it is tried')
+  await send_campaign(another, work)
+  shows(t, await readCampaign(world, another), { status: 'queued', pause_reason: null })
+
+  const tried = async () => {
+    const query = 'SELECT min(attempt) AS attempts FROM deliveries WHERE campaign_id = $1 AND state = $2'
+    return (await pool.pg.query(query, [another.campaign_id, 'queued'])).rows[0].attempts
+  }
+  await pool.pg.query(`UPDATE deliveries SET next_at = now() WHERE campaign_id = $1 AND state = 'queued'`, [
+    another.campaign_id,
+  ])
+  await waitUntil(async () => {
+    await send_campaign(another, work)
+    await work.sender.idle()
+    return (await tried()) === 2
+  }, 'the unreachable servers are tried again')
   await send_campaign(another, work)
   shows(t, await readCampaign(world, another), { status: 'queued', pause_reason: null })
 })
