@@ -13,8 +13,8 @@ import { type Address, parseAddress } from '#lib/mail/address.ts'
 import type { Lookup } from '#lib/templates/render.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
+import { type ContactValues, readContactValues } from '#sql/campaigns/contact_values.ts'
 import { findSender } from '#sql/campaigns/start/judge_sender.ts'
-import { type Contact, findContact } from '#sql/contacts/contacts.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type FrozenVariant, freezeVariants } from './freeze_variants.ts'
@@ -76,7 +76,7 @@ async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients
   const rendered: Rendered[] = []
   for (const to of recipients) {
     const email = to.address.toLowerCase()
-    const contact = await findContact(pool, account_id, { email, domain_id: campaign.domain_id })
+    const contact = await readContactValues(pool, { account_id, domain_id: campaign.domain_id, email })
     for (const variant of variants) {
       const email = await render({ ...campaign, reply_to, poll }, variant, to, contact)
       rendered.push({ to: to.address, variant: variant.key, email })
@@ -89,7 +89,7 @@ async function render(
   { id, reply_to, track_opens, track_clicks, poll }: Campaign,
   { sender, subject, html, text }: FrozenVariant,
   to: Address,
-  contact: Contact | null,
+  contact: ContactValues,
 ): Promise<ResolvedEmail> {
   const email = {
     tags: [{ name: CAMPAIGN_TEST, value: id }],
@@ -100,7 +100,6 @@ async function render(
   return renderParts(email as ResolvedEmail, lookupFor(to, contact), { readHtml, slice: new TimeSlice() })
 }
 
-function lookupFor({ address }: Address, contact: Contact | null): Lookup {
-  const { first_name = null, last_name = null, properties = {} } = contact ?? {}
-  return recipientLookup({ email: contact?.email ?? address, first_name, last_name, properties })
+function lookupFor({ address }: Address, contact: ContactValues): Lookup {
+  return recipientLookup({ ...contact, email: contact.email ?? address, properties: contact.properties ?? {} })
 }

@@ -3,6 +3,7 @@ import { sql, type Tx } from '#sql/pool.ts'
 import { PLAN_HINTS } from '#sql/segments/plan_hints.ts'
 import { variantOf } from '../ab/variant_of.ts'
 import { type Addressed, isAddressed, leftOut } from '../addressed.ts'
+import { ContactValues, contactValues } from '../contact_values.ts'
 import { sentTo } from '../counts.ts'
 import { contactsAhead, type DueTimes, zoneRows } from './due_times.ts'
 import type { Run, RunId } from './runs.ts'
@@ -73,18 +74,9 @@ export async function updateCursor(
   `)
 }
 
-const Values = z.record(z.string(), z.union([z.string(), z.number()]))
-
-const Pending = z.object({
+const Pending = ContactValues.extend({
   contact_id: z.string(),
   variant: z.int(),
-  email: z.string().nullable(),
-  first_name: z.string().nullable(),
-  last_name: z.string().nullable(),
-  /** Properties of the contact. */
-  properties: Values.nullable(),
-  /** Fallbacks of the account. */
-  property_fallbacks: Values,
   /** Why it gets no email after all. */
   reason: z.enum(['deleted', 'unsubscribed', 'not_subscribed_to_topic']).nullable(),
 })
@@ -106,11 +98,7 @@ export async function lockPending(
         SELECT NOT s.is_subscribed FROM topic_subscription(c.account_id, c.domain_id, c.email, ${topic_id}) AS s)`
   return tx.any(sql.type(Pending)`
     SELECT r.contact_id, coalesce(nullif(r.variant, 0), ${decided_variant}, 0) AS variant,
-      c.email, c.first_name, c.last_name,
-      (
-        SELECT jsonb_object_agg(p.key, c.properties -> p.stored_as) FROM contact_properties p
-        WHERE p.account_id = c.account_id AND p.deleted_at IS NULL AND c.properties ? p.stored_as
-      ) AS properties, (SELECT shown_properties(${account_id}, '{}')) AS property_fallbacks,
+      ${contactValues(account_id)},
       CASE
         WHEN c.id IS NULL THEN 'deleted'
         WHEN c.unsubscribed THEN 'unsubscribed'

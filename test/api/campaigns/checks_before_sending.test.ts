@@ -265,3 +265,13 @@ t.test('POST /campaigns/:id/test sends to given addresses with values of their c
   shows(t, await post(`/campaigns/${id}/test`), { status: 422 })
   shows(t, await post(`/campaigns/${newId()}/test`), { status: 404 })
 })
+
+t.test('POST /campaigns/:id/test uses the fallbacks that the campaign uses', async t => {
+  await post('/contact-properties', { key: 'plan', type: 'string', fallback_value: 'free' })
+  const id = await createDraft(api, account, { html: '<p>{{plan|premium}} {{plan}}</p>' })
+  const { body } = await post(`/campaigns/${id}/test`, { to: ['p4@b.com', 'new@b.com'] })
+  const { emails } = body as unknown as { emails: { id: string }[] }
+  for (const { id } of emails) {
+    t.match((await api.request('GET', `/api/emails/${id}`)).body, { html: /^<p>premium free<\/p>/ })
+  }
+})
