@@ -42,12 +42,16 @@ export async function freezeVariants(
   postal_address: string | null,
 ): Promise<FrozenCampaign> {
   const source = await readSource(db, account_id, campaign)
-  const subject = campaign.subject ?? source.subject
+  const { write } = source
+  const subject = campaign.subject ?? write(source.subject)
   if (!subject) throw refusal('The campaign has no `subject`.')
   const { from, preview_text, reply_to, ab_test } = campaign
   const whole = { key: null, from, subject, preview_text, html: source.html, text: source.text }
   const given = ab_test ? ab_test.variants.map(variant => ({ ...whole, ...ownParts(variant) })) : [whole]
-  const variants = given.map(variant => {
+  const variants = given.map(written => {
+    const { subject, preview_text, html, text } = written
+    const filled = { subject: write(subject), preview_text: write(preview_text), html: write(html), text: write(text) }
+    const variant = { ...written, ...filled }
     requireSendable(variant.html, variant.text)
     return campaign.poll ? { ...variant, ...insertPoll(variant, campaign.poll) } : variant
   })

@@ -5,12 +5,18 @@ import { listFallbackKeys } from '#sql/contacts/properties.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { listSentTemplates } from '#sql/templates/template_versions.ts'
 
-/** Content as its author wrote it, with placeholders. */
-type Source = Pick<Campaign, 'subject' | 'html' | 'text' | 'reply_to'>
+/**
+ * Content as its author wrote it, with placeholders. `write` adds the fallbacks of the variables of its template to this
+ * content, and to what the campaign has instead.
+ */
+type Source = Pick<Campaign, 'subject' | 'html' | 'text' | 'reply_to'> & {
+  write: <Part extends string | null>(part: Part) => Part | string
+}
 
 /** Returns the content of a campaign: its own, or that of the published version of its template. @throws {ApiError} 422 */
 export async function readSource(db: Queryable, account_id: string, campaign: Campaign): Promise<Source> {
-  return campaign.template_id === null ? campaign : readTemplate(db, account_id, campaign.template_id)
+  if (campaign.template_id === null) return { ...campaign, write: part => part }
+  return readTemplate(db, account_id, campaign.template_id)
 }
 
 async function readTemplate(db: Queryable, account_id: string, id: string): Promise<Source> {
@@ -23,9 +29,8 @@ async function readTemplate(db: Queryable, account_id: string, id: string): Prom
     ),
   )
   const properties = new Set(await listFallbackKeys(db, account_id))
-  const write = (source: string | null) => source && writeFallbacks(source, fallbacks, properties)
   const { html, text, subject, reply_to } = template
-  return { html: write(html), text: write(text), subject: write(subject), reply_to }
+  return { html, text, subject, reply_to, write: part => part && writeFallbacks(part, fallbacks, properties) }
 }
 
 function refusal(message: string): ApiError {

@@ -275,3 +275,18 @@ t.test('POST /campaigns/:id/test uses the fallbacks that the campaign uses', asy
     t.match((await api.request('GET', `/api/emails/${id}`)).body, { html: /^<p>premium free<\/p>/ })
   }
 })
+
+t.test('the fallbacks of a template apply to the subject and preview text of its campaign', async t => {
+  const variables = [{ key: 'tier', type: 'string', fallback_value: 'free' }]
+  const template = { name: 'T', html: '<p>{{tier}}</p>', subject: 'One', variables }
+  const template_id = (await post('/templates', template)).body.id
+  await post(`/templates/${template_id}/publish`)
+  const own = { subject: 'Your {{tier}} plan', preview_text: 'It is {{tier}}.' }
+  const id = await createDraft(api, account, { html: null, template_id, ...own })
+  const { body } = await post(`/campaigns/${id}/test`, { to: 'p5@b.com' })
+  const [email] = (body as unknown as { emails: { id: string }[] }).emails
+  const sent = (await api.request('GET', `/api/emails/${email?.id}`)).body
+  t.match(sent, { subject: 'Your free plan', html: /It is free\..*<p>free<\/p>/ })
+  shows(t, await send(id), { status: 200 })
+  shows(t, (await api.request('GET', `/api/campaigns/${id}`)).body, own)
+})
