@@ -6,6 +6,7 @@ import { listTrackedLinks } from '#lib/contents/track_part.ts'
 import { notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { type CampaignVariant, insertVariants } from '#sql/campaigns/ab/variants.ts'
+import type { Addressed } from '#sql/campaigns/addressed.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign, lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { readDomainFigures } from '#sql/campaigns/counts.ts'
@@ -71,23 +72,30 @@ async function sendDraft(
   const plan = planStart(draft, schedule ?? null)
   const { account_id } = campaign
   const checked = await checkCampaign(tx, config, account_id, draft)
-  await requireRecipients(tx, checked.addressed, expected_recipients ?? null)
-  await requireQuota(tx, account_id, checked.addressed)
+  const isLater = plan !== null && !schedule?.is_now
+  const expected = isLater ? withoutRecentMail(checked.addressed) : checked.addressed
+  await requireRecipients(tx, expected, expected_recipients ?? null)
+  await requireQuota(tx, account_id, expected)
   const is_test = checked.frozen.variants.length > 1
-  const ab_warnings = draft.ab_test && is_test ? await listAbWarnings(tx, checked.addressed, draft.ab_test) : []
+  const ab_warnings = draft.ab_test && is_test ? await listAbWarnings(tx, expected, draft.ab_test) : []
   const complaints = describeComplaints(await readDomainFigures(tx, { account_id, domain_id: draft.domain_id }))
   const warnings = [
     ...listWarnings(checked.frozen, checked.postal_address, checked.addressed),
     ...ab_warnings,
     ...(complaints ? [complaints] : []),
   ]
-  if (plan && !schedule?.is_now) {
+  if (isLater) {
     await scheduleCampaign(tx, campaign, plan)
     return { status: 'scheduled', scheduled_at: plan.at, warnings }
   }
   const scheduled_at = plan && draft.recurrence ? plan.at : null
   await beginSending(tx, campaign, checked, scheduled_at)
   return { status: is_test ? 'testing' : 'queued', scheduled_at, warnings }
+}
+
+/** Contacts who were mailed recently may get a campaign that is sent later. */
+function withoutRecentMail(addressed: Addressed): Addressed {
+  return { ...addressed, cap: { ...addressed.cap, skip_if_mailed_within_hours: null } }
 }
 
 type StoredVariant = FrozenVariant & { content_id: string }

@@ -154,3 +154,16 @@ t.test('contacts without opens for long are skipped', async t => {
     [['sleeps@b.com', 'unengaged']],
   )
 })
+
+t.test('contacts who were mailed recently may be scheduled for later', async t => {
+  const { api, work, start, draft } = await open(t)
+  await sendUntil(work, await start())
+  const schedule = async (fields: object) =>
+    (
+      await api.request('POST', `/api/campaigns/${await draft({ ...CAP, ...fields })}/send`, {
+        body: { scheduled_at: 'in 3 days', expected_recipients: 3 },
+      })
+    ).status
+  t.equal(await schedule({}), 200)
+  t.equal(await schedule({ ab_test: { variants: [{ subject: 'Red' }, { subject: 'Blue' }] } }), 200)
+})
