@@ -20,9 +20,14 @@ export function cappedFor(cap: FrequencyCap, hint: PlanHint): FragmentSqlToken {
   const isMailed =
     hours === null
       ? sql.fragment`false`
-      : sql.fragment`(e.last_sent_at > ${since({ hours })} OR e.last_email_at > ${since({ hours })} AND EXISTS (
+      : sql.fragment`(e.last_email_at > ${since({ hours })} AND EXISTS (
           SELECT FROM emails m WHERE m.account_id = e.account_id AND m.id = e.last_email_id
-            AND m.status NOT IN ('failed', 'bounced', 'suppressed', 'canceled') ${hint}))`
+            AND m.status NOT IN ('failed', 'bounced', 'suppressed', 'canceled') ${hint})
+          -- Its server may have accepted the last email and reported a failure later.
+          OR e.last_sent_at > ${since({ hours })} AND NOT EXISTS (
+            SELECT FROM emails m JOIN campaign_recipients r ON r.account_id = m.account_id AND r.campaign_id = m.campaign_id
+              AND r.contact_id = e.contact_id AND r.run = m.campaign_run AND r.sent_at = e.last_sent_at
+            WHERE m.account_id = e.account_id AND m.id = e.last_email_id AND m.status IN ('failed', 'bounced') ${hint}))`
   const isUnengaged =
     days === null
       ? sql.fragment`false`

@@ -167,3 +167,22 @@ t.test('contacts who were mailed recently may be scheduled for later', async t =
   t.equal(await schedule({}), 200)
   t.equal(await schedule({ ab_test: { variants: [{ subject: 'Red' }, { subject: 'Blue' }] } }), 200)
 })
+
+t.test('an email whose failure is reported later does not count, so that a retry reaches its contact', async t => {
+  const { account, api, work, start } = await open(t, ['ann@b.com', 'bob@b.com'])
+  const campaign = await start(CAP)
+  await sendUntil(work, campaign)
+  const [{ id }] = await query(`SELECT id FROM deliveries WHERE campaign_id = $1 AND recipient = 'ann@b.com'`, [
+    campaign.campaign_id,
+  ])
+  await query(`SELECT apply_report($1, $2, 'failed', 'refused', '550 5.7.1 No', 'policy', NULL, NULL)`, [
+    account.id,
+    id,
+  ])
+  shows(t, await api.request('POST', `/api/campaigns/${campaign.campaign_id}/retry`), { status: 200 })
+  await sendUntil(work, campaign)
+  t.strictSame(await reasonsOf(campaign), [
+    ['ann@b.com', null],
+    ['bob@b.com', null],
+  ])
+})
