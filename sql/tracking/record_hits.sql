@@ -59,8 +59,8 @@ $$;
 
 DROP FUNCTION IF EXISTS look_up_hits(json);
 
--- Returns the valid hits with their emails. A click is a machine's if it comes before the receiver has accepted the mail
--- or within 3 seconds after that; so is a hit within 10 minutes from a network that is probably a mail filter's.
+-- Returns the valid hits with their emails. A click is a machine's if it comes before the receiver has accepted the mail,
+-- as of filters that refuse it or put it off, or within 3 seconds after that; so is a hit within 10 minutes from a network that is probably a mail filter's.
 CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(h.account_id, h.delivery_id, h.id, d.email_id, h.type, CASE WHEN x.rule IS NULL THEN h.class ELSE 'machine' END,
     coalesce(x.rule, h.rule), h.source_id, h.link, h.url, h.ip, h.user_agent, h.created_at, h.suspect)::tracking_hit)
@@ -72,7 +72,7 @@ CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STA
       SELECT min(v.created_at) FROM email_events v
       WHERE v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient
         AND v.type IN ('delivered', 'in_doubt')
-    ), CASE d.state WHEN 'sending' THEN 'infinity'::timestamptz END) END AS delivered_at OFFSET 0
+    ), CASE WHEN d.state NOT IN ('delivered', 'in_doubt') THEN 'infinity'::timestamptz END) END AS delivered_at OFFSET 0
   ) s
   CROSS JOIN LATERAL (
     SELECT CASE WHEN h.type = 'click' AND h.created_at - interval '3 seconds' < s.delivered_at THEN 'early'

@@ -141,6 +141,14 @@ t.test('a click before or within 3 seconds of the delivery is by a machine', asy
   )
   await record(world, [makeHit(unsent, 0)])
   shows(t, await readHits(world, unsent), [{ class: 'machine', rule: 'early' }])
+  for (const state of ['queued', 'failed']) {
+    const refused = await makeTracked(world, account, { campaign, delivered_ago: null })
+    await pg.query('UPDATE deliveries SET state = $2, attempt = 1, next_at = $3 WHERE id = $1', [
+      ...[refused.delivery_id, state, state === 'queued' ? new Date() : null],
+    ])
+    await record(world, [makeHit(refused, 0)])
+    shows(t, await readHits(world, refused), [{ class: 'machine', rule: 'early' }], state)
+  }
 })
 
 t.test('a hit from a suspected mail filter is by a machine for 10 minutes after the delivery', async t => {
