@@ -7,7 +7,7 @@ import { storeReferredContents } from '#flows/sending/store_contents.ts'
 import { type ResolvedEmail, renderParts } from '#flows/templates/render_parts.ts'
 import { TimeSlice } from '#lib/async/time_slice.ts'
 import type { Config } from '#lib/config.ts'
-import { recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
+import { listContentKeys, listPropertyKeys, recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import type { Lookup } from '#lib/templates/render.ts'
@@ -73,10 +73,15 @@ async function renderEach(pool: Pool, { account_id, id }: CampaignId, recipients
   const campaign = orNotFound('Campaign', await findCampaign(pool, { account_id, id }, { with_deleted: false }))
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
   const { variants, reply_to, poll } = await freezeVariants(pool, account_id, campaign, postal_address)
+  const keys = variants.flatMap(({ html, text }) => listContentKeys(html, text))
+  const properties = listPropertyKeys(
+    variants.map(({ subject }) => subject),
+    keys,
+  )
   const rendered: Rendered[] = []
   for (const to of recipients) {
     const email = to.address.toLowerCase()
-    const contact = await readContactValues(pool, { account_id, domain_id: campaign.domain_id, email })
+    const contact = await readContactValues(pool, { account_id, domain_id: campaign.domain_id, email }, properties)
     for (const variant of variants) {
       const email = await render({ ...campaign, reply_to, poll }, variant, to, contact)
       rendered.push({ to: to.address, variant: variant.key, email })

@@ -2,6 +2,7 @@ import { type AcceptedEmail, acceptEmails, type RefusedEmail } from '#flows/send
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import type { ResolvedEmail } from '#flows/templates/render_parts.ts'
 import { sizesWith } from '#lib/contents/campaign/content_size.ts'
+import { listPropertyKeys } from '#lib/contents/campaign/recipient_values.ts'
 import { POLL_RENDERER } from '#lib/contents/compile_content.ts'
 import { storedAddress } from '#lib/mail/address.ts'
 import { clipSubject } from '#lib/mail/mail_fields.ts'
@@ -20,6 +21,9 @@ import { readVariants, type SentVariant, type ValuedContact, valuesOf } from './
 import { findCapped } from './cap_frequency.ts'
 import { type Wait, waitOf } from './wait_reasons.ts'
 
+/** Most values of contacts per commit: each may have 2,000 characters. */
+const MAX_VALUES = 32_000
+
 /** `taken`: recipients that were due. `wait`: why some of them get theirs later. */
 export type SentSlice = { taken: number; wait: Wait | null }
 
@@ -31,7 +35,12 @@ export type SentSlice = { taken: number; wait: Wait | null }
 export async function sendSlice(tx: Tx, run: Run, limit: number, simulator_domain: string): Promise<SentSlice | null> {
   const variants = await readVariants(tx, run)
   if (!variants) return null
-  const pending = await lockPending(tx, run, limit)
+  const sent = [...variants.values()]
+  const keys = listPropertyKeys(
+    sent.map(({ subject }) => subject),
+    sent.flatMap(({ content }) => content.keys),
+  )
+  const pending = await lockPending(tx, run, Math.min(limit, Math.max(1, Math.floor(MAX_VALUES / keys.length))), keys)
   const mailable = pending.filter((one): one is ValuedContact => one.reason === null && one.email !== null)
   const capped = await findCapped(
     tx,

@@ -37,6 +37,11 @@ export function listContentKeys(...sources: (string | null)[]): ContentKey[] {
   return [...keys].map(([key, has_fallback]) => ({ key, has_fallback }))
 }
 
+/** Returns the properties that a subject or a content with these keys may name, without the prefixes of their keys. */
+export function listPropertyKeys(subjects: string[], keys: ContentKey[]): string[] {
+  return [...new Set([...listContentKeys(...subjects), ...keys].map(({ key }) => withoutScope(key)))]
+}
+
 /**
  * If a key has placeholders with a fallback and others without one, renames the latter in the source: only they get the fallback
  * of a property, and a content has one value per key. `__proto__` is renamed too, since it cannot be a key of values.

@@ -84,12 +84,13 @@ export type PendingRecipient = z.infer<typeof Pending>
 
 /**
  * Locks the next recipients whose email is due, with the current state of their contacts. Recipients of one mail domain
- * are spread out, so that a slow domain does not take up all deliveries in progress.
+ * are spread out, so that a slow domain does not take up all deliveries in progress. `keys`: the properties to read.
  */
 export async function lockPending(
   tx: Tx,
   { account_id, campaign_id, run, topic_id, decided_variant, send_in_local_time }: Run,
   limit: number,
+  keys: string[],
 ): Promise<PendingRecipient[]> {
   const isOutside =
     topic_id === null
@@ -98,7 +99,7 @@ export async function lockPending(
         SELECT NOT s.is_subscribed FROM topic_subscription(c.account_id, c.domain_id, c.email, ${topic_id}) AS s)`
   return tx.any(sql.type(Pending)`
     SELECT r.contact_id, coalesce(nullif(r.variant, 0), ${decided_variant}, 0) AS variant,
-      ${contactValues(account_id)},
+      ${contactValues(account_id, keys)},
       CASE
         WHEN c.id IS NULL THEN 'deleted'
         WHEN c.unsubscribed THEN 'unsubscribed'
