@@ -4,7 +4,7 @@ import { ApiError, notFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import type { ApiKeyChange, NewApiKey } from '#lib/members/new_api_key.ts'
 import type { Secrets } from '#lib/secrets.ts'
-import { type ApiKey, findApiKey, updateApiKey } from '#sql/accounts/api_keys.ts'
+import { type ApiKey, findApiKey, lockApiKey, updateApiKey } from '#sql/accounts/api_keys.ts'
 import { findDomain } from '#sql/domains/domains.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
 
@@ -30,7 +30,7 @@ export async function makeApiKey(
 /** Changes the given fields. All processes apply the new scope within 5 seconds. @throws {ApiError} as `makeApiKey` */
 export async function changeApiKey(pool: Pool, account_id: string, id: string, change: ApiKeyChange): Promise<void> {
   await pool.transaction(async tx => {
-    const key = await findApiKey(tx, account_id, id)
+    const key = await lockApiKey(tx, account_id, id)
     if (!key) throw notFound('Key')
     const { expires_at, ...fields } = { ...key, ...change }
     await checkScope(tx, account_id, fields)

@@ -11,7 +11,14 @@ import {
   type NewMemberLink,
   takeMemberLink,
 } from '#sql/members/member_links.ts'
-import { findLogin, insertMember, saveMembership, setPassword } from '#sql/members/members.ts'
+import {
+  deleteLeftMember,
+  findLogin,
+  insertMember,
+  lockMemberships,
+  saveMembership,
+  setPassword,
+} from '#sql/members/members.ts'
 import { deleteSessions } from '#sql/members/sessions.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 
@@ -87,6 +94,7 @@ export async function followLink({ pool }: Links, link: MemberLink, given: Given
 async function join(tx: Tx, link: MemberLink, { email, name, password }: Given): Promise<string> {
   const address = link.email ?? email
   if (!address) throw new ApiError('missing_required_field', 'Missing `email` field.')
+  await deleteLeftMember(tx, address)
   if (await findLogin(tx, address)) {
     throw new ApiError('validation_error', `${address} is a member already: sign in, then open the link again.`)
   }
@@ -96,14 +104,23 @@ async function join(tx: Tx, link: MemberLink, { email, name, password }: Given):
   return id
 }
 
-/** Adds a signed-in member to the account that invited the member's address. @throws {ApiError} */
+/**
+ * Adds a signed-in member to the account that invited the member's address.
+ *
+ * @throws {ApiError} also if the member already belongs to the account: an invitation must not change a role, since it would
+ *   bypass the rules for owners
+ */
 export async function acceptInvitation({ pool }: Links, link: MemberLink, member: Member): Promise<void> {
   if (link.purpose !== 'invite' || link.email !== member.email) {
     throw new ApiError('validation_error', `The invitation is for ${link.email ?? 'somebody else'}.`)
   }
   await pool.transaction(async tx => {
+    const account_id = link.account_id as string
+    if ((await lockMemberships(tx, account_id)).some(({ member_id }) => member_id === member.member_id)) {
+      throw new ApiError('validation_error', `${member.email} already belongs to this account.`)
+    }
     if (!(await takeMemberLink(tx, link.id))) throw notFound('Link')
-    await saveMembership(tx, link.account_id as string, member.member_id, link.role as Role)
+    await saveMembership(tx, account_id, member.member_id, link.role as Role)
   })
 }
 

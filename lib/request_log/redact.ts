@@ -103,10 +103,19 @@ function spend(json: string, budget: Budget): string {
   return json
 }
 
-/** Redacts the password and the query of a URL, such as an attachment's path: a signed query would open the file to anybody. */
+/** Token of the link in an invitation. Whoever has the link can become a member. */
+const JOIN_TOKEN = /(?<=\/join\/)[\w-]{43}/
+
+/**
+ * Redacts the password and the query of a URL, such as an attachment's path: a signed query would open the file to anybody.
+ * Redacts the token of an invitation too.
+ */
 function hideUrlSecrets(text: string): string {
   if (!/^\s*https?:/i.test(text)) return text
-  return text.replace(/^(\s*https?:[/\\]*)[^/\\?#]*@/i, '$1[redacted]@').replace(/\?.*/s, '?[redacted]')
+  return text
+    .replace(/^(\s*https?:[/\\]*)[^/\\?#]*@/i, '$1[redacted]@')
+    .replace(/\?.*/s, '?[redacted]')
+    .replace(JOIN_TOKEN, '[redacted]')
 }
 
 const SECRET = /secret|passw|passphrase|token|credential|authorization|cookie/i

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Role } from '#lib/members/roles.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
-import { type Queryable, sql } from '#sql/pool.ts'
+import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /** An API key that sends a request, with what it may do. */
 const KeyCaller = z.object({
@@ -69,6 +69,13 @@ const columns = sql.fragment`
 export async function findApiKey(db: Queryable, account_id: string, id: string): Promise<ApiKey | null> {
   return db.maybeOne(sql.type(ApiKey)`
     SELECT ${columns} FROM api_keys WHERE account_id = ${account_id} AND id = ${id} AND revoked_at IS NULL
+  `)
+}
+
+/** As `findApiKey`; locks the key until the transaction ends. */
+export async function lockApiKey(tx: Tx, account_id: string, id: string): Promise<ApiKey | null> {
+  return tx.maybeOne(sql.type(ApiKey)`
+    SELECT ${columns} FROM api_keys WHERE account_id = ${account_id} AND id = ${id} AND revoked_at IS NULL FOR UPDATE
   `)
 }
 

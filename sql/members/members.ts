@@ -52,6 +52,17 @@ export async function insertMember(tx: Tx, member: NewMemberRow): Promise<void> 
   `)
 }
 
+/**
+ * Deletes the member with this address if the member belongs to no account any more and is no operator. Such a member cannot
+ * sign in, so nobody could accept an invitation to the address.
+ */
+export async function deleteLeftMember(tx: Tx, email: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    DELETE FROM members m WHERE m.email = ${email} AND NOT m.is_operator
+      AND NOT EXISTS (SELECT FROM memberships s WHERE s.member_id = m.id)
+  `)
+}
+
 export async function setPassword(db: Queryable, id: string, password: string): Promise<void> {
   await db.run(sql.unsafe`UPDATE members SET password = ${password} WHERE id = ${id}`)
 }

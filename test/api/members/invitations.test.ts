@@ -1,0 +1,70 @@
+import t from 'tap'
+import { createInvitation } from '#flows/members/member_links.ts'
+import { startApi } from '#test/support/api.ts'
+import { newMember, PASSWORD, sessionOf } from '#test/support/members.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const owner = await newMember(world, account.id, 'owner')
+const admin = await newMember(world, account.id, 'admin')
+const viewer = await newMember(world, account.id, 'view_only')
+
+const headersOf = async ({ id }: { id: string }) => ({
+  cookie: `mailbrook=${await sessionOf(world, id)}`,
+  'sec-fetch-site': 'same-origin',
+})
+const askAs = async (member: { id: string }, method: string, path: string, body?: unknown) =>
+  api.request(method, `/api${path}`, { key: null, headers: await headersOf(member), body })
+
+/** Submits the form of a link, as a member or as nobody; returns the status. */
+async function follow(url: string, fields: Record<string, string>, member?: { id: string }): Promise<number> {
+  const headers = member ? await headersOf(member) : { 'sec-fetch-site': 'same-origin' }
+  const path = new URL(url).pathname
+  return (
+    await fetch(api.url + path, { method: 'POST', headers, body: new URLSearchParams(fields), redirect: 'manual' })
+  ).status
+}
+
+t.test('the request log hides the link of an invitation', async t => {
+  const made = (await askAs(owner, 'POST', '/members', { email: 'boss@acme.com', role: 'owner' })).body
+  const list = () => askAs(viewer, 'GET', '/logs?endpoint=/members')
+  await waitUntil(async () => (await list()).body.data.length > 0, 'the request is in the log')
+  const log = await askAs(viewer, 'GET', `/logs/${(await list()).body.data[0]?.id}`)
+  const { url } = made as unknown as { url: string }
+  t.match(log.text, '/join/[redacted]')
+  t.notMatch(log.text, url)
+})
+
+t.test('a member who was removed from the only account can be invited again', async t => {
+  const gone = await newMember(world, account.id, 'admin')
+  t.equal((await askAs(owner, 'DELETE', `/members/${gone.id}`)).status, 200)
+  const invitation = { account_id: account.id, email: gone.email, role: 'view_only', invited_by: null } as const
+  const url = await createInvitation(world.pool, world, invitation)
+  t.equal(await follow(url, { name: 'Back', password: PASSWORD }), 303)
+  const { data } = (await askAs(owner, 'GET', '/members')).body
+  t.match(data[0], { email: gone.email, role: 'view_only' })
+})
+
+t.test('an invitation does not change the role of a member, such as the last owner', async t => {
+  const made = (await askAs(admin, 'POST', '/members', { email: owner.email, role: 'view_only' })).body
+  t.equal(await follow((made as unknown as { url: string }).url, { accept: '1' }, owner), 422)
+  t.equal((await askAs(owner, 'PATCH', `/members/${admin.id}`, { role: 'admin' })).status, 200)
+})
+
+t.test('concurrent changes of an API key are all kept', async t => {
+  for (let n = 0; n < 20; n++) {
+    const { id } = (await askAs(owner, 'POST', '/api-keys', { name: 'key' })).body
+    await Promise.all([
+      askAs(owner, 'PATCH', `/api-keys/${id}`, { permission: 'sending_access' }),
+      askAs(owner, 'PATCH', `/api-keys/${id}`, { name: 'renamed' }),
+    ])
+    const { data } = (await askAs(owner, 'GET', '/api-keys')).body
+    t.match(
+      data.find(key => key.id === id),
+      { name: 'renamed', permission: 'sending_access' },
+    )
+  }
+})
