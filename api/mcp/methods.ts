@@ -55,7 +55,7 @@ async function callTool(ctx: Context, params: Values): Promise<object> {
   if (typeof given !== 'object' || given === null)
     throw new ProtocolError(INVALID_PARAMS, '`arguments` must be an object.')
   try {
-    const result = await tool.run(ctx, known(tool, given as Values))
+    const result = await tool.run(ctx, checked(tool, given as Values))
     return { content: [{ type: 'text', text: shown(tool, result) }] }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
@@ -63,9 +63,18 @@ async function callTool(ctx: Context, params: Values): Promise<object> {
   }
 }
 
-/** Drops arguments that the tool does not offer, such as `send` of a campaign. */
-function known({ input }: Tool, given: Values): Values {
-  return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(input.properties as object, name)))
+/**
+ * Returns the arguments. Rejects others than the tool offers, and missing ones: `schedule_email` without its time, or with
+ * `scheduledAt`, would send at once.
+ *
+ * @throws {ApiError} `validation_error`; `missing_required_field`
+ */
+function checked({ name: tool, input }: Tool, given: Values): Values {
+  const unknown = Object.keys(given).find(name => !Object.hasOwn(input.properties as object, name))
+  if (unknown !== undefined) throw new ApiError('validation_error', `\`${tool}\` has no argument \`${unknown}\`.`)
+  const missing = (input.required as string[]).find(name => given[name] === undefined || given[name] === null)
+  if (missing !== undefined) throw new ApiError('missing_required_field', `Missing \`${missing}\` argument.`)
+  return given
 }
 
 function shown({ is_untrusted }: Tool, result: unknown): string {

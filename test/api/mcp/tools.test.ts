@@ -145,7 +145,7 @@ t.test('preview_email fails like send_email, and names dropped recipients', asyn
   await choosePlan(world, account, 'unlimited')
 })
 
-t.test('create_campaign and save_template make drafts, even with `send`', async t => {
+t.test('create_campaign and save_template make drafts, and refuse `send`', async t => {
   const client = await connect(t, account.key)
   await api.request('POST', '/api/contacts', { body: { email: 'c@b.com', domain: account.domain } })
   const draft = {
@@ -155,14 +155,32 @@ t.test('create_campaign and save_template make drafts, even with `send`', async 
     html: '<p>News</p>',
     audience_id: account.domain_id,
   }
-  for (const more of [{}, { send: true }, { send: true, scheduled_at: 'in 1 hour' }]) {
-    const { json } = await call(client, 'create_campaign', { ...draft, ...more })
-    shows(t, (await api.request('GET', `/api/campaigns/${json.id}`)).body, { status: 'draft' })
+  const { json } = await call(client, 'create_campaign', draft)
+  shows(t, (await api.request('GET', `/api/campaigns/${json.id}`)).body, { status: 'draft' })
+  for (const more of [{ send: true }, { send: true, scheduled_at: 'in 1 hour' }]) {
+    const refused = await call(client, 'create_campaign', { ...draft, ...more })
+    t.equal(refused.json.message, '`create_campaign` has no argument `send`.')
   }
+  t.equal((await api.request('GET', '/api/campaigns')).body.data.length, 1)
   const saved = await call(client, 'save_template', { name: 'T', html: '<p>{{x|1}}</p>' })
   await call(client, 'save_template', { id: saved.json.id, html: '<p>{{x|2}}</p>' })
   shows(t, (await call(client, 'render_template', { id: saved.json.id })).json, { html: '<p>2</p>' })
   shows(t, (await api.request('GET', `/api/templates/${saved.json.id}`)).body, { status: 'draft' })
+})
+
+t.test('an email that is meant for later is never sent at once', async t => {
+  const client = await connect(t, account.key)
+  const count = await countEmails()
+  const cases: [tool: string, more: object, message: string][] = [
+    ['schedule_email', {}, 'Missing `scheduled_at` argument.'],
+    ['schedule_email', { scheduled_at: null }, 'Missing `scheduled_at` argument.'],
+    ['schedule_email', { scheduledAt: 'in 2 hours' }, '`schedule_email` has no argument `scheduledAt`.'],
+    ['send_email', { scheduled_at: 'in 2 hours' }, '`send_email` has no argument `scheduled_at`.'],
+  ]
+  for (const [tool, more, message] of cases) {
+    shows(t, await call(client, tool, emailOf(account, more)), { isError: true, json: { message } })
+  }
+  t.equal(await countEmails(), count)
 })
 
 t.test('received email is marked as data from strangers', async t => {
