@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NoRoomError } from '#api/bodies/budget.ts'
 import type { Context, Middleware } from '#api/context.ts'
-import { ApiError } from '#lib/errors.ts'
+import { ApiError, type ErrorName } from '#lib/errors.ts'
 import { BlobStoreError } from '#lib/files/blob_store.ts'
 import { NoAnswerError, NotConnectedError, sqlState } from '#sql/pool.ts'
 
@@ -12,8 +12,9 @@ export const answerErrors: Middleware = async (ctx, next) => {
     await next()
   } catch (error) {
     const answer = error instanceof ApiError ? error : unexpected(error, ctx)
-    // Busy contacts are not logged: other requests cause that, and an operator need not do anything about it.
-    if (answer.statusCode >= 500 && answer.name !== 'contacts_busy') {
+    // Contacts that another request writes are not logged: an operator need not do anything about it.
+    const isOrdinary = error instanceof ApiError && error.name === 'contacts_busy'
+    if (answer.statusCode >= 500 && !isOrdinary) {
       ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
     }
     ctx.status = answer.statusCode
@@ -32,11 +33,19 @@ export function isPassing(error: unknown): boolean {
   return PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
 }
 
+const SENDS = /^\/api\/emails(?:\/batch|\/receiving\/[^/]+\/(?:reply|forward))?\/?$/i
+const CONTACTS = /^\/api\/(?:audiences\/[^/]+\/)?contacts(?:\/|$)/i
+
 function unexpected(error: unknown, ctx: Context): ApiError {
   if (!isPassing(error)) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
-  const isSend = ctx.method === 'POST' && /^\/api\/emails(\/batch)?\/?$/i.test(ctx.path)
-  const name = isSend ? 'sending_service_unavailable' : 'internal_server_error'
-  return new ApiError(name, 'The service is overloaded. Retry later.', { headers: { 'retry-after': '5' } })
+  const headers = { 'retry-after': '5' }
+  return new ApiError(overloadName(ctx), 'The service is overloaded. Retry later.', { headers })
+}
+
+/** Returns the name of the error of overload (contract 2). */
+function overloadName({ method, path }: Context): ErrorName {
+  if (method === 'POST' && SENDS.test(path)) return 'sending_service_unavailable'
+  return method !== 'GET' && method !== 'HEAD' && CONTACTS.test(path) ? 'contacts_busy' : 'internal_server_error'
 }
 
 /**

@@ -114,7 +114,20 @@ t.test('requests get error envelopes while the database is gone', async t => {
 
   const send = () => api.request('POST', '/api/emails', { body: email })
   t.match(await send(), { status: 503, body: { statusCode: 503, name: 'sending_service_unavailable' } })
-  for (const path of ['/api/emails', '/api/emails/01890000-0000-7000-8000-000000000000', '/api/api-keys']) {
+  const id = '01890000-0000-7000-8000-000000000000'
+  const reply = await api.request('POST', `/api/emails/receiving/${id}/reply`, {
+    body: { from: email.from, text: 'Hi' },
+  })
+  shows(t, reply, { status: 503, body: { name: 'sending_service_unavailable' } })
+  const contact = { email: 'bob@b.com', domain: account.domain }
+  for (const answer of [
+    await api.request('POST', '/api/contacts', { body: contact }),
+    await api.request('PATCH', `/api/contacts/${id}`, { body: { first_name: 'Bob' } }),
+  ]) {
+    shows(t, answer, { status: 503, body: { name: 'contacts_busy' } })
+    t.equal(answer.headers.get('retry-after'), '5')
+  }
+  for (const path of ['/api/emails', `/api/emails/${id}`, '/api/api-keys', `/api/contacts/${id}`]) {
     t.match(await api.request('GET', path), { status: 500, body: { statusCode: 500, name: 'internal_server_error' } })
   }
   t.match(await api.request('GET', '/readyz'), { status: 503 })
