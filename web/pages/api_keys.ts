@@ -2,7 +2,7 @@ import { uuid } from '#api/operations/ids.ts'
 import { type ApiKey, findApiKey } from '#sql/accounts/api_keys.ts'
 import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
-import { confirmButton, form } from '#web/layout/form.ts'
+import { confirmButton, form, hidden } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
 import type { Form } from '#web/request/form.ts'
@@ -57,7 +57,7 @@ const apiKey = page('/api-keys/:id', async visit => {
       ['Last used', time(last_used_at)],
       ['Expires', expiry(key.expires_at)],
     ])}
-${section('Edit', form(visit, { action: `/api-keys/${id}`, submit: 'Save', fields: await fieldsOf(visit, key) }))}
+${section('Edit', form(visit, { action: `/api-keys/${id}`, submit: 'Save', fields: await fieldsOf(visit, key), extra: hidden('shown_expires_at', dayOf(key)) }))}
 ${confirmButton(visit, `/api-keys/${id}/revoke`, 'Revoke', 'Requests with this key will be rejected within 5 seconds. This cannot be undone.')}`,
   }
 })
@@ -79,10 +79,20 @@ async function fieldsOf(visit: Visit, key?: Key): Promise<Field[]> {
       ...{ options: [['', 'None'], ...domains], hint: 'Used for requests that need a domain but do not name one.' },
     },
     {
-      ...{ name: 'expires_at', label: 'Expires on', type: 'date', value: key?.expires_at?.slice(0, 10) },
+      ...{ name: 'expires_at', label: 'Expires on', type: 'date', value: key ? dayOf(key) : '' },
       hint: 'At midnight UTC. Leave empty for a key that never expires.',
     },
   ]
+}
+
+function dayOf({ expires_at }: Key): string {
+  return expires_at?.slice(0, 10) ?? ''
+}
+
+/** Reads a change. An unchanged day is left out: the key may expire at any time of that day. */
+function readChange(form: Form) {
+  const { expires_at, ...fields } = readKey(form)
+  return form.text('expires_at') === form.text('shown_expires_at') ? fields : { ...fields, expires_at }
 }
 
 function readKey(form: Form) {
@@ -105,7 +115,7 @@ ${preformatted(command, 'Example request with this key')}<p><a href="/api-keys">
       }
     }),
     action('/api-keys/:id', apiKey, async (visit, form) => {
-      await visit.call('updateApiKey', { params: { id: visit.params.id as string }, body: readKey(form) })
+      await visit.call('updateApiKey', { params: { id: visit.params.id as string }, body: readChange(form) })
       return { to: '/api-keys', notice: 'API key updated.' }
     }),
     action('/api-keys/:id/revoke', apiKey, async visit => {

@@ -1,5 +1,7 @@
+import { uuid } from '#api/operations/ids.ts'
 import { addPasskey, relyingParty } from '#flows/members/passkeys.ts'
 import { changePassword } from '#flows/members/sessions.ts'
+import { orNotFound } from '#lib/errors.ts'
 import { parse } from '#lib/json/parse.ts'
 import { NewPasskey, NewPassword } from '#lib/members/new_member.ts'
 import { MIN_PASSWORD_LENGTH } from '#lib/members/password.ts'
@@ -89,7 +91,7 @@ export const profileRoom: Room = {
       return { to: '/profile', notice: 'Passkey added.' }
     }),
     action('/profile/passkeys/:id/delete', profile, async ({ ctx, session, params }) => {
-      await deletePasskey(ctx.pool, session.member_id, params.id ?? '')
+      await deletePasskey(ctx.pool, session.member_id, orNotFound('Passkey', uuid(params.id ?? '')))
       return { to: '/profile', notice: 'Passkey removed.' }
     }),
     action('/profile/sessions/end', profile, async ({ ctx, session }) => {
@@ -97,7 +99,7 @@ export const profileRoom: Room = {
       return { to: '/profile', notice: 'All other sessions are signed out.' }
     }),
     action('/profile/sessions/:id/end', profile, async ({ ctx, session, params }) => {
-      await deleteSession(ctx.pool, session.member_id, params.id ?? '')
+      await deleteSession(ctx.pool, session.member_id, orNotFound('Session', uuid(params.id ?? '')))
       return { to: '/profile', notice: 'Session signed out.' }
     }),
   ],

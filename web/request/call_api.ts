@@ -23,6 +23,24 @@ export function createCallApi(ctx: Context): CallApi {
   }
 }
 
+type Row = { id: string }
+type Page<Found> = { has_more: boolean; data: Found[] }
+
+/** Most items that a select offers. */
+const MOST = 1_000
+
+/** Returns the items of a list, newest first, whether or not the operation has pages by default. At most MOST. */
+export async function listAll<Found extends Row>(call: CallApi, id: string): Promise<Found[]> {
+  const found: Found[] = []
+  for (let after: string | undefined; found.length < MOST; after = found.at(-1)?.id) {
+    const query = { limit: '100', ...(after ? { after } : {}) }
+    const { data, has_more } = await call<Page<Found>>(id, { query })
+    found.push(...data)
+    if (!has_more) break
+  }
+  return found
+}
+
 /** Returns null in place of the error `not_found`. */
 export async function nullIfNotFound<Result>(result: Promise<Result>): Promise<Result | null> {
   return result.catch(error => {

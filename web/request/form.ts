@@ -72,6 +72,14 @@ export class Form {
 
 export const EMPTY_FORM = new Form(new URLSearchParams())
 
+/** Limit of the forms that are read before anybody has signed in. */
+const MAX_SHORT_BYTES = 64 * 1024
+
+/** Reads a short form without files, from anybody. @throws {ApiError} */
+export async function readShortForm(ctx: Context): Promise<Form> {
+  return new Form(await readFields(ctx, MAX_SHORT_BYTES))
+}
+
 /**
  * Reads a submitted form. A file in it is stored while it arrives, in `ctx.state.file`, where operations expect it.
  *
@@ -79,10 +87,18 @@ export const EMPTY_FORM = new Form(new URLSearchParams())
  */
 export async function readForm(ctx: Context): Promise<Form> {
   if (ctx.is('multipart')) return readFormWithFile(ctx)
+  return new Form(await readFields(ctx, MAX_BYTES))
+}
+
+async function readFields(ctx: Context, max_bytes: number): Promise<URLSearchParams> {
   requireIdentity(ctx.req)
-  const values = new URLSearchParams((await readBytes(ctx.req, MAX_BYTES)).toString())
+  const values = new URLSearchParams((await readBytes(ctx.req, max_bytes)).toString())
   if (values.size > MAX_FIELDS) throw new ApiError('validation_error', `A form must have at most ${MAX_FIELDS} fields.`)
-  return new Form(values)
+  for (const [name, value] of values) {
+    // Operations check this while they read the body of a request, which a form replaces.
+    if (value.includes('\0')) throw new ApiError('validation_error', `\`${name}\` contains a NUL character.`)
+  }
+  return values
 }
 
 async function readFormWithFile(ctx: Context): Promise<Form> {

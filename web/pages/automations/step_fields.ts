@@ -1,7 +1,7 @@
 import type { ConfigOf, StepType } from '#lib/automations/steps.ts'
 import { type Html, html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
-import type { List } from '#web/layout/list.ts'
+import { listAll } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import { ruleHtml } from './rule_fields.ts'
 
@@ -131,9 +131,9 @@ async function segmentFields(visit: Visit, { segment_id }: Config<'add_to_segmen
 
 /** Returns the records that can be chosen, by name. */
 async function choices(visit: Visit, operation: string, value: string | null | undefined): Promise<Options> {
-  const { data } = await visit.call<List<{ id: string; name: string }>>(operation)
+  const rows = await listAll<{ id: string; name: string }>(visit.call, operation)
   return withValue(
-    data.map(({ id, name }) => [id, name]),
+    rows.map(({ id, name }) => [id, name]),
     value,
   )
 }

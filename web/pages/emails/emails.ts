@@ -1,3 +1,5 @@
+import { uuid } from '#api/operations/ids.ts'
+import { orNotFound } from '#lib/errors.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
 import { type Html, html } from '#web/html.ts'
@@ -73,6 +75,7 @@ async function find(visit: Visit): Promise<List<Row>> {
     return visit.call<List<Row>>('listEmails', { query: folder ? { ...query, folder } : query })
   }
   const { after, before } = query
+  for (const cursor of [after, before]) if (cursor !== undefined) orNotFound('Email', uuid(cursor))
   return wire(await listDoubtedEmails(visit.ctx.pool, visit.session.account_id, { limit: 50, after, before }))
 }
 

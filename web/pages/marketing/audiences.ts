@@ -7,6 +7,7 @@ import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
+import { listAll } from '#web/request/call_api.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -15,8 +16,8 @@ type Person = Wire<Contact>
 
 /** Returns the audiences of the account, as options of a select. */
 export async function audienceOptions(visit: Visit) {
-  const { data } = await visit.call<List<Row>>('listAudiences')
-  return data.map(({ id, name, domain }) => [id, `${name} (${domain})`] as const)
+  const rows = await listAll<Row>(visit.call, 'listAudiences')
+  return rows.map(({ id, name, domain }) => [id, `${name} (${domain})`] as const)
 }
 
 const audiences = listPage<Row>({

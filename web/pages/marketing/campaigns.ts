@@ -1,11 +1,12 @@
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
-import { curl, type List } from '#web/layout/list.ts'
+import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { exampleDomain } from '#web/pages/domains/own_domains.ts'
+import { listAll } from '#web/request/call_api.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { draftPage } from './campaign_draft.ts'
@@ -70,7 +71,7 @@ function buttonsOf(visit: Visit, path: string, status: string) {
 
 async function fieldsOf(visit: Visit) {
   const options = async (operation: string) =>
-    (await visit.call<List<Named>>(operation)).data.map(({ id, name }) => [id, name] as const)
+    (await listAll<Named>(visit.call, operation)).map(({ id, name }) => [id, name] as const)
   const choice = (name: string, label: string, rows: (readonly [string, string])[]) =>
     ({ name, label, type: 'select', options: [['', 'None'], ...rows] }) as const
   return [

@@ -1,15 +1,14 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
-import type { Field } from '#web/layout/field.ts'
-import { button, confirmButton, filters, form } from '#web/layout/form.ts'
+import { button, confirmButton, filters, form, hidden } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions } from '#web/pages/domains/own_domains.ts'
-import type { Form } from '#web/request/form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { fieldsOf, namesOf, propertiesText, readContact, readNewContact } from './contact_fields.ts'
 
 type Row = Wire<Contact>
 type Mail = Wire<ListedEmail>
@@ -24,16 +23,13 @@ const columns = [
 const contacts = page('/contacts', async visit => {
   const domains = await domainOptions(visit)
   const [[first = ''] = []] = domains
-  const query = { ...listQuery(visit, 'email_contains'), domain: visit.query.domain || first }
+  const query = { ...listQuery(visit), domain: visit.query.domain || first }
   const list = first ? await visit.call<List<Row>>('listContacts', { query }) : { has_more: false, data: [] }
   const body = { email: 'anna@acme.org', first_name: 'Anna', domain: query.domain }
   return {
     title: 'Contacts',
     actions: html`${linkButton('/imports', 'Import')} <a href="/audiences">Audiences</a> <a href="/contact-properties">Properties</a>`,
-    body: html`${filters(visit, '/contacts', [
-      { name: 'domain', label: 'Domain', type: 'select', options: domains },
-      { name: 'email_contains', label: 'Email contains', type: 'search' },
-    ])}
+    body: html`${filters(visit, '/contacts', [{ name: 'domain', label: 'Domain', type: 'select', options: domains }])}
 ${table({
   ...{
     caption: `Contacts of ${query.domain}, newest first`,
@@ -80,40 +76,10 @@ ${section(
     ],
   }),
 )}
-${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person) }))}
+${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person), extra: hidden('shown', propertiesText(person)) }))}
 ${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'Unsubscribes are remembered: if you add the contact again, it stays unsubscribed.')}`,
   }
 })
-
-function fieldsOf(domains: readonly (readonly [string, string])[]): Field[] {
-  return [
-    { name: 'email', label: 'Email address', type: 'email', required: true },
-    { name: 'domain', label: 'Domain', type: 'select', options: domains },
-    ...namesOf(),
-  ]
-}
-
-function namesOf(person?: Row): Field[] {
-  return [
-    { name: 'first_name', label: 'First name', value: person?.first_name },
-    { name: 'last_name', label: 'Last name', value: person?.last_name },
-    {
-      ...{
-        name: 'properties',
-        label: 'Properties',
-        type: 'textarea',
-        rows: 3,
-        hint: 'JSON, for example: {"plan":"gold"}',
-      },
-      value: person && Object.keys(person.properties).length > 0 ? JSON.stringify(person.properties) : '',
-    },
-  ]
-}
-
-function readContact(form: Form) {
-  const names = { first_name: form.textOrNull('first_name'), last_name: form.textOrNull('last_name') }
-  return { ...names, properties: form.json('properties') ?? {} }
-}
 
 const backTo = (visit: Visit, notice: string) => ({ to: `/contacts/${idOf(visit).id}`, notice })
 
@@ -121,7 +87,7 @@ export const contactRoom: Room = {
   pages: [contacts, contact],
   actions: [
     action('/contacts', contacts, async (visit, form) => {
-      const body = { email: form.text('email'), domain: form.optional('domain'), ...readContact(form) }
+      const body = { email: form.text('email'), domain: form.optional('domain'), ...readNewContact(form) }
       const { id } = await visit.call<Row>('createContact', { body })
       return { to: `/contacts/${id}`, notice: 'Contact saved.' }
     }),

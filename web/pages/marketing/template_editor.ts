@@ -35,6 +35,7 @@ export function fieldsOf(found?: Found): Field[] {
       value: found?.text,
       hint: 'Leave empty to generate it from the HTML.',
     },
+    { name: 'no_text', label: 'Send no plain-text part', type: 'checkbox', value: found?.text === '' },
   ]
 }
 
@@ -42,8 +43,8 @@ export function fieldsOf(found?: Found): Field[] {
 export function readTemplate(form: Form) {
   return {
     ...{ name: form.text('name'), alias: form.textOrNull('alias') },
-    ...{ from: form.optional('from'), subject: form.optional('subject') },
-    ...{ html: form.raw('html'), text: form.text('text') ? form.raw('text') : null },
+    ...{ from: form.textOrNull('from'), subject: form.textOrNull('subject') },
+    ...{ html: form.raw('html'), text: form.has('no_text') ? '' : form.text('text') ? form.raw('text') : null },
   }
 }
 

@@ -1,3 +1,6 @@
+import { auditChange } from '#api/operations/audit.ts'
+import { uuid } from '#api/operations/ids.ts'
+import { notFound, orNotFound } from '#lib/errors.ts'
 import { deleteInvitation, listInvitations } from '#sql/members/member_links.ts'
 import type { Member } from '#sql/members/members.ts'
 import { html } from '#web/html.ts'
@@ -96,7 +99,10 @@ export const memberRoom: Room = {
       }
     }),
     action('/members/invitations/:id/delete', members, async visit => {
-      await deleteInvitation(visit.ctx.pool, visit.session.account_id, visit.params.id ?? '')
+      const { ctx, session, params } = visit
+      const id = orNotFound('Invitation', uuid(params.id ?? ''))
+      if (!(await deleteInvitation(ctx.pool, session.account_id, id))) throw notFound('Invitation')
+      await auditChange(ctx, 'revokeInvitation', '/members/invitations/:id')
       return { to: '/members', notice: 'Invitation revoked.' }
     }),
     action('/members/:id', member, async (visit, form) => {

@@ -12,7 +12,7 @@ import { parse } from '#lib/json/parse.ts'
 import { NewMember, NewPassword } from '#lib/members/new_member.ts'
 import type { MemberLink } from '#sql/members/member_links.ts'
 import { deleteSession, setSessionAccount } from '#sql/members/sessions.ts'
-import { type Form, readForm } from '#web/request/form.ts'
+import { type Form, readShortForm } from '#web/request/form.ts'
 import { setNotice } from '#web/request/notice.ts'
 import { localPath, redirect, respondHtml, respondJson } from '#web/request/respond.ts'
 import type { Problem } from '#web/request/visit.ts'
@@ -73,7 +73,7 @@ async function switchAccount(ctx: Context, findSession: FindSession): Promise<vo
   requireOwnPage(ctx)
   const session = await readSession(ctx, findSession)
   if (!session) return redirect(ctx, '/login')
-  const account_id = (await readForm(ctx)).text('account_id')
+  const account_id = (await readShortForm(ctx)).text('account_id')
   if (isUuid(account_id)) await setSessionAccount(ctx.pool, session.session_id, account_id)
   redirect(ctx, '/')
 }
@@ -127,7 +127,7 @@ async function handleForm(
   run: (form: Form) => Promise<void>,
 ): Promise<void> {
   requireOwnPage(ctx)
-  const form = await readForm(ctx)
+  const form = await readShortForm(ctx)
   const error = await run(form).catch(apiErrorOrThrow)
   if (!(error instanceof ApiError)) return
   ctx.set(error.headers)

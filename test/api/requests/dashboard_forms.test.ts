@@ -1,0 +1,103 @@
+import t from 'tap'
+import { startApi } from '#test/support/api.ts'
+import { newMember, sessionOf } from '#test/support/members.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
+
+const world = await openWorld(t)
+const account = await newAccount(world)
+const api = await startApi(t, world, account.key)
+const owner = await newMember(world, account.id, 'owner')
+const headers = {
+  ...{ cookie: `mailbrook=${await sessionOf(world, owner.id)}`, 'sec-fetch-site': 'same-origin' },
+  ...{ accept: 'text/html', 'user-agent': 'browser' },
+}
+
+const show = async (path: string) => (await fetch(api.url + path, { headers })).text()
+const unescapeHtml = (text = '') => text.replaceAll('&quot;', '"')
+
+/** Submits a form as a browser does; returns the status. */
+async function submit(path: string, fields: Record<string, string>): Promise<number> {
+  const body = new URLSearchParams(fields)
+  return (await fetch(api.url + path, { method: 'POST', headers, body, redirect: 'manual' })).status
+}
+
+/** Returns the value of an input in a page. */
+const inputValue = (page: string, name: string) =>
+  unescapeHtml(new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(page)?.[1])
+
+t.test('saving a contact keeps fallback values apart, and removes properties that were deleted', async t => {
+  const plan = await api.request('POST', '/api/contact-properties', {
+    body: { key: 'plan', type: 'string', fallback_value: 'free' },
+  })
+  await api.request('POST', '/api/contact-properties', { body: { key: 'city', type: 'string' } })
+  const body = { email: 'ann@b.com', domain: account.domain, properties: { city: 'Bonn' } }
+  const { id } = (await api.request('POST', '/api/contacts', { body })).body
+  const page = await show(`/contacts/${id}`)
+  const shown = inputValue(page, 'shown')
+  t.same(JSON.parse(shown), { plan: 'free', city: 'Bonn' })
+  t.equal(await submit(`/contacts/${id}`, { first_name: 'Ann', last_name: '', properties: shown, shown }), 303)
+  await api.request('PATCH', `/api/contact-properties/${plan.body.id}`, { body: { fallback_value: 'basic' } })
+  const saved = await api.request('GET', `/api/contacts/${id}`)
+  t.match(saved.body, { first_name: 'Ann', properties: { plan: 'basic', city: 'Bonn' } })
+  const rest = { first_name: 'Ann', last_name: '', properties: '{"plan":"free"}', shown }
+  t.equal(await submit(`/contacts/${id}`, rest), 303)
+  const { properties } = (await api.request('GET', `/api/contacts/${id}`)).body as unknown as { properties: object }
+  t.same(properties, { plan: 'basic' })
+})
+
+t.test('adding a contact that exists keeps its names', async t => {
+  const names = { first_name: 'Bob', last_name: 'Lee' }
+  const { id } = (
+    await api.request('POST', '/api/contacts', { body: { email: 'bob@b.com', domain: account.domain, ...names } })
+  ).body
+  const empty = { first_name: '', last_name: '', properties: '' }
+  t.equal(await submit('/contacts', { email: 'bob@b.com', domain: account.domain, ...empty }), 303)
+  t.match((await api.request('GET', `/api/contacts/${id}`)).body, names)
+})
+
+t.test('saving a template clears empty fields, and keeps the choice to send no text', async t => {
+  const content = { name: 'T', html: '<p>Hi</p>', subject: 'Old', from: `a@${account.domain}`, text: '' }
+  const { id } = (await api.request('POST', '/api/templates', { body: content })).body
+  const fields = { name: 'T', alias: '', from: '', subject: '', html: '<p>Hi</p>', text: '', no_text: 'on' }
+  t.equal(await submit(`/templates/${id}`, fields), 303)
+  t.match((await api.request('GET', `/api/templates/${id}`)).body, { from: '', subject: '', text: '' })
+})
+
+t.test('renaming an API key keeps the time at which it expires', async t => {
+  const expires_at = `${new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)}T15:30:00.000Z`
+  const asked = { key: null, headers, body: { name: 'old', expires_at } }
+  const { id } = (await api.request('POST', '/api/api-keys', asked)).body
+  const page = await show(`/api-keys/${id}`)
+  const days = { expires_at: inputValue(page, 'expires_at'), shown_expires_at: inputValue(page, 'shown_expires_at') }
+  const fields = { name: 'new', permission: 'full_access', domain_id: '', default_domain_id: '', ...days }
+  t.equal(await submit(`/api-keys/${id}`, fields), 303)
+  const { data } = (await api.request('GET', '/api/api-keys')).body
+  t.match(
+    data.find(key => key.id === id),
+    { name: 'new', expires_at },
+  )
+})
+
+t.test('forms offer all audiences', async t => {
+  for (let n = 0; n < 22; n++) {
+    await api.request('POST', '/api/audiences', { body: { name: `Readers ${n}.`, domain: account.domain } })
+  }
+  for (const path of ['/imports', '/campaigns']) t.match(await show(path), 'Readers 0.')
+})
+
+t.test('wrong ids and NUL characters are refused', async t => {
+  const nul = '\0'
+  t.equal(await submit('/login', { email: nul, password: 'x' }), 422)
+  t.equal(await submit('/templates', { name: 'T', html: nul }), 422)
+  t.equal(await submit('/profile/passkeys/x/delete', {}), 404)
+  t.equal(await submit('/members/invitations/x/delete', {}), 404)
+  for (const path of ['/emails?folder=in+doubt&after=x']) t.match(await show(path), 'Not found')
+  t.equal((await api.request('GET', '/api/events/%00')).status, 404)
+})
+
+t.test('the form to sign in is short, and takes no file', async t => {
+  t.equal(await submit('/login', { email: 'a@b.com', password: 'x'.repeat(70_000) }), 422)
+  const form = new FormData()
+  form.set('file', new Blob(['email']), 'contacts.csv')
+  t.equal((await fetch(`${api.url}/login`, { method: 'POST', headers, body: form })).status, 422)
+})
