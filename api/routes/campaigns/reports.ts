@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Context } from '#api/context.ts'
+import { textParameter } from '#api/email_filters.ts'
 import { listOf } from '#api/operations/answers.ts'
 import { numericId } from '#api/operations/ids.ts'
 import { operation } from '#api/operations/operation.ts'
@@ -53,7 +54,7 @@ const recipientFilters = {
   state: RecipientState.optional().describe('Only recipients in this state.'),
   type: RecipientType.optional().describe('Only recipients to whom this happened.'),
   bounce_type: BounceType.optional().describe('Only recipients with this type of bounce.'),
-  email: z.string().optional().describe('Only the recipient with this address.'),
+  email: textParameter.describe('Only the recipient with this address.'),
 }
 
 export const campaignReports = [

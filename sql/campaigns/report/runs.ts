@@ -29,7 +29,9 @@ export async function listRuns(
   { account_id, id }: CampaignId,
   { limit, after, before }: Position,
 ): Promise<{ object: 'list'; has_more: boolean; data: CampaignRun[] }> {
-  const where = after ? sql.fragment`u.run < ${after}` : before ? sql.fragment`u.run > ${before}` : sql.fragment`true`
+  // A cursor may be beyond the range of the column.
+  const isOlder = sql.fragment`u.run < ${after ?? null}::bigint`
+  const where = after ? isOlder : before ? sql.fragment`u.run > ${before}::bigint` : sql.fragment`true`
   const order = before ? sql.fragment`u.run ASC` : sql.fragment`u.run DESC`
   const rows = await db.any(sql.type(CampaignRun)`
     SELECT 'campaign_run' AS object, u.run::text AS id, u.run,
