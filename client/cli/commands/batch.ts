@@ -60,18 +60,18 @@ async function runBatch(call: Call): Promise<void> {
 /** Yields the lines of a file in slices of SLICE lines. Skips empty lines, but counts them for the line numbers. */
 async function* slicesOf(path: string, from_line: number): AsyncGenerator<Line[]> {
   const input: Readable = path === '-' ? process.stdin : fs().createReadStream(path)
-  const failed = new Promise<never>((_, reject) => {
-    input.once('error', error => reject(cliError(`${path} cannot be read: ${error.message}`, error)))
-  })
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]()
+  let line = 0
   let slice: Line[] = []
-  for (let line = 1; ; line++) {
-    const { value: text, done } = await Promise.race([lines.next(), failed])
-    if (done) break
-    if (line >= from_line && text.trim() !== '') slice.push({ line, text })
-    if (slice.length < SLICE) continue
-    yield slice
-    slice = []
+  try {
+    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      line++
+      if (line >= from_line && text.trim() !== '') slice.push({ line, text })
+      if (slice.length < SLICE) continue
+      yield slice
+      slice = []
+    }
+  } catch (error) {
+    throw cliError(`${path} cannot be read: ${(error as Error).message}`, error)
   }
   if (slice.length > 0) yield slice
 }
