@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -83,6 +84,30 @@ t.test('forms offer all audiences', async t => {
     await api.request('POST', '/api/audiences', { body: { name: `Readers ${n}.`, domain: account.domain } })
   }
   for (const path of ['/imports', '/campaigns']) t.match(await show(path), 'Readers 0.')
+})
+
+t.test('the page of a domain downloads its records as a zone file', async t => {
+  const [, path = ''] = /href="([^"]+)"[^>]*>Download zone file/.exec(await show(`/domains/${account.domain_id}`)) ?? []
+  const response = await fetch(api.url + path, { headers })
+  t.match(response.headers.get('content-disposition'), `filename="${account.domain}.zone"`)
+  t.match(await response.text(), /\tIN\tTXT\t/)
+})
+
+t.test('saving a webhook neither resets its failures nor enables it again', async t => {
+  const { id } = (
+    await api.request('POST', '/api/webhooks', { body: { endpoint: 'https://acme.com/hook', events: ['*'] } })
+  ).body
+  await world.pool.pg.query('UPDATE webhooks SET failure_count = 49 WHERE id = $1', [id])
+  const shown_status = inputValue(await show(`/webhooks/${id}`), 'shown_status')
+  const fields = { endpoint: 'https://acme.com/hook', events: 'email.sent', enabled: 'on', shown_status }
+  t.equal(await submit(`/webhooks/${id}`, fields), 303)
+  shows(t, (await api.request('GET', `/api/webhooks/${id}`)).body, { failure_count: 49, status: 'enabled' })
+  await world.pool.pg.query(
+    `UPDATE webhooks SET status = 'disabled', disabled_reason = 'too_many_failures' WHERE id = $1`,
+    [id],
+  )
+  t.equal(await submit(`/webhooks/${id}`, fields), 303)
+  shows(t, (await api.request('GET', `/api/webhooks/${id}`)).body, { status: 'disabled' })
 })
 
 t.test('wrong ids and NUL characters are refused', async t => {

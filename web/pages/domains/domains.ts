@@ -1,16 +1,19 @@
+import { Readable } from 'node:stream'
+import { sendFile } from '#api/bodies/download.ts'
 import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import type { ListedDomain } from '#sql/domains/columns.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
 import { curl, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, copyable, facts, linkButton, section, time } from '#web/layout/parts.ts'
+import { badge, copyable, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { action, type Room } from '#web/request/visit.ts'
+import { action, file, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 type Found = Wire<PresentedDomain>
 type DnsRecord = Found['records'][number]
+type Zone = { filename: string; content_type: string; content: string }
 
 const domains = listPage<Wire<ListedDomain>>({
   ...{ path: '/domains', title: 'Domains', operation: 'listDomains' },
@@ -46,7 +49,7 @@ const domain = recordPage<Found>('/domains/:id', 'getDomain', (found, visit) => 
       ],
     ])}
 ${section('DNS records', recordsOf(found))}
-<p>${linkButton(`/api/domains/${id}/dns/export`, 'Download zone file')}</p>
+<p><a class="button" href="/domains/${id}/zone" download>Download zone file</a></p>
 ${section(
   'Settings',
   form(visit, {
@@ -90,8 +93,16 @@ function recordsOf({ name, records }: Found) {
   })
 }
 
+/** The DNS records as a zone file. The operation of the API returns its text in JSON. */
+const zone = file('/domains/:id/zone', async visit => {
+  const { filename, content_type, content } = await visit.call<Zone>('exportDnsRecords', { params: idOf(visit) })
+  const bytes = Buffer.from(content)
+  sendFile(visit.ctx, { filename, content_type, size: bytes.length }, Readable.from([bytes]))
+})
+
 export const domainRoom: Room = {
   pages: [domains, domain],
+  files: [zone],
   actions: [
     action('/domains', domains, async (visit, form) => {
       const { id } = await visit.call<Found>('createDomain', { body: { name: form.text('name') } })

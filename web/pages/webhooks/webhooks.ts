@@ -2,7 +2,7 @@ import type { ListedWebhookEvent } from '#sql/webhooks/history.ts'
 import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
-import { button, confirmButton, form } from '#web/layout/form.ts'
+import { button, confirmButton, form, hidden } from '#web/layout/form.ts'
 import { curl, empty, type List, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, copyable, count, facts, section, time } from '#web/layout/parts.ts'
@@ -50,7 +50,7 @@ const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, vis
     ])}
 ${section('Deliveries', eventsTable(path, data, visit))}
 ${visit.mayChange ? section('Replay events', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
-${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook) }))}
+${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook), extra: hidden('shown_status', hook.status) }))}
 ${button(visit, `${path}/rotate`, 'Rotate signing secret', { isSecret: true })}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'It will no longer receive events.')}`,
   }
@@ -113,7 +113,9 @@ export const webhookRoom: Room = {
     ),
     action('/webhooks/:id', webhook, async (visit, form) => {
       const status = form.has('enabled') ? 'enabled' : 'disabled'
-      await visit.call('updateWebhook', { params: idOf(visit), body: { ...readWebhook(form), status } })
+      // Sent only if it is changed: it resets the failures, and the webhook may have been disabled since the page was shown.
+      const change = status === form.text('shown_status') ? {} : { status }
+      await visit.call('updateWebhook', { params: idOf(visit), body: { ...readWebhook(form), ...change } })
       return { to: `/webhooks/${idOf(visit).id}`, notice: 'Webhook updated.' }
     }),
     action('/webhooks/:id/test', webhook, async visit => {
