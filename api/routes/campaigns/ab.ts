@@ -25,7 +25,7 @@ export const campaignAb = [
     params,
     summary: 'Choose the winner of an A/B test by hand',
     description:
-      'All recipients who were not sent an email yet get this variant. Possible only until there is a winner.',
+      'All recipients who wait for the winner get this variant. Possible only until there is a winner.',
     body: json(AbWinner),
     answers: { 200: CampaignAb },
     errors: ['missing_required_field'],

@@ -612,7 +612,7 @@ export class Campaigns extends Resource {
     return this.call('GET', `/campaigns/${part(id)}/ab`, {}, options)
   }
 
-  /** Choose the winner of an A/B test by hand. All recipients who were not sent an email yet get this variant. Possible only until there is a winner. `POST /campaigns/{id}/ab/winner` */
+  /** Choose the winner of an A/B test by hand. All recipients who wait for the winner get this variant. Possible only until there is a winner. `POST /campaigns/{id}/ab/winner` */
   chooseWinner(id: string, body: api.AbWinner, options?: Options): Promise<api.CampaignAb> {
     return this.call('POST', `/campaigns/${part(id)}/ab/winner`, { body }, options)
   }

@@ -78,7 +78,7 @@ export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promi
         AND r.account_id = e.account_id AND r.campaign_id = e.campaign_id AND r.contact_id = e.contact_id
         AND r.run = e.campaign_run AND r.email_id = e.id AND r.state = 'm'
         AND r.run = (SELECT max(n.run) FROM campaign_runs n WHERE n.account_id = ${account_id} AND n.campaign_id = ${id})
-      RETURNING r.run, r.variant, e.id, e.domain_id
+      RETURNING r.run, r.variant, r.sent_at, e.id, e.domain_id
     ), measured AS ( -- subtracts the failures, as count_deliveries.sql subtracts a delivery that bounces later
       SELECT count_metrics(array_agg(ROW(${account_id}, NULL, a.domain_id, ${id}, v.created_at, 'failed', -1)::metric_move))
       FROM again a CROSS JOIN LATERAL (
@@ -86,8 +86,10 @@ export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promi
         ORDER BY v.id LIMIT 1
       ) v
     ), counted AS (
-      SELECT count_campaigns(array_agg(ROW(${account_id}, ${id}, m.run, m.variant, 'failed', -m.count)::campaign_move))
-      FROM (SELECT run, variant, count(*)::integer AS count FROM again GROUP BY run, variant) m
+      SELECT count_campaigns(array_agg(ROW(${account_id}, ${id}, a.run, a.variant, f.name, -1)::campaign_move))
+      FROM again a
+      -- A failure that was reported later counts as sent too, and so will the new email.
+      CROSS JOIN LATERAL unnest(CASE WHEN a.sent_at IS NULL THEN ARRAY['failed'] ELSE ARRAY['failed', 'sent'] END) AS f(name)
     )
     SELECT (SELECT count(*) FROM again) AS count, (SELECT count(*) FROM counted) AS counted,
       (SELECT count(*) FROM measured) AS measured
