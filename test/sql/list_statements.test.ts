@@ -9,8 +9,8 @@ import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const COUNT = 400
-/** A statement that compares all rows of a list with all discards 160,000, and with a claim of 125 emails 15,500. */
-const MOST_DISCARDED = 10_000
+/** A statement that compares all rows of a list with all discards 160,000, and with a batch of 100 emails 9,900. */
+const MOST_DISCARDED = 5_000
 
 const opened = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
 const { pool, statements } = await openPlannedPool(t, opened)
@@ -59,7 +59,7 @@ t.test('an import looks up each contact by its key', async t => {
 t.test('a batch looks up each email by its key', async t => {
   const email = { from: `a@${account.domain}`, subject: 'Hello', text: 'Hello' }
   const emails = addresses('batch').map(to => ({ ...email, to }))
-  for (let n = 0; n < COUNT; n += 100) await post('/emails/batch', emails.slice(n, n + 100))
+  await post('/emails/batch', emails.slice(0, 100))
   await work.sender.idle()
   t.same(quadratic(), [])
 })
