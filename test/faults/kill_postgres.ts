@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Child } from '#test/faults/support/child.ts'
 import { countStates, makeAllDue, waitForNone } from '#test/faults/support/deliveries.ts'
 import { checkKeys, Load } from '#test/faults/support/load.ts'
 import type { Postgres } from '#test/faults/support/postgres.ts'
@@ -15,7 +16,7 @@ const AWAY_MS = 500
 const BACK_MS = 10_000
 
 /** Enough for as many requests as one may ask for on the command line. */
-const PATIENCE_MS = 600_000
+const PATIENCE_MS = 300_000
 
 /**
  * Postgres crashes again and again while emails are accepted and sent. What was acknowledged is stored, each request is stored
@@ -32,16 +33,16 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
   load.start([web.url], connections)
   const back: number[] = []
   for (let crash = 1; crash <= crashes; crash++) {
-    await reaches(load, (emails * crash) / (crashes + 1))
+    await reaches(load, web, (emails * crash) / (crashes + 1))
     await (hows[crash % hows.length] === 'immediate stop' ? postgres.stop('SIGQUIT') : postgres.kill())
     await sleep(AWAY_MS)
     await postgres.start()
     const start = performance.now()
     const before = load.accepted.length
-    await reaches(load, before + 1)
+    await reaches(load, web, before + 1)
     back.push(Math.round(performance.now() - start))
   }
-  await reaches(load, emails)
+  await reaches(load, web, emails)
   await load.stop()
   const settled = await settle(stage)
   const exits = [...worker.exits]
@@ -66,12 +67,23 @@ export async function crashPostgres(stage: Stage, postgres: Postgres, options: O
   return report
 }
 
-function reaches({ accepted }: Load, count: number): Promise<unknown> {
+function reaches(load: Load, { child }: { child: Child }, count: number): Promise<unknown> {
+  const { accepted, tally, refusals } = load
   return waitUntil(
-    () => accepted.length >= count,
-    () => `${accepted.length} of ${count} are accepted`,
+    () => {
+      if (child.exit) throw ended(child)
+      return accepted.length >= count
+    },
+    () => `${accepted.length} of ${count} are accepted; the answers are ${JSON.stringify({ ...tally, ...refusals })}`,
     PATIENCE_MS,
-  )
+  ).catch(error => {
+    load.abandon()
+    throw error
+  })
+}
+
+function ended({ exit, lines }: Child): Error {
+  return new Error(`the web process ended: ${JSON.stringify(exit)}\n${lines.slice(-20).join('\n')}`)
 }
 
 /** Makes deferred deliveries due, again and again until nothing is left. */
