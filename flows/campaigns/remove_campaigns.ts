@@ -1,4 +1,3 @@
-import { lockUsage } from '#sql/accounts/usage.ts'
 import { deleteCampaign } from '#sql/campaigns/campaigns.ts'
 import { deleteRecipients, listCampaignsOfDomain } from '#sql/campaigns/leftovers.ts'
 import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
@@ -18,10 +17,7 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
     const campaigns = await listCampaignsOfDomain(pool, domain, AT_ONCE)
     if (campaigns.length === 0) return
     for (const campaign of campaigns) {
-      await pool.transaction(async tx => {
-        await lockUsage(tx, campaign.account_id)
-        await cancelCampaign(tx, campaign)
-      })
+      await pool.transaction(tx => cancelCampaign(tx, campaign))
       const named = { account_id: campaign.account_id, campaign_id: campaign.id }
       while ((await pool.transaction(tx => cancelDeliveries(tx, named, SLICE))) > 0);
       while ((await deleteAnswers(pool, named, SLICE)) === SLICE);

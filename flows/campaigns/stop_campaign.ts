@@ -1,5 +1,4 @@
 import { ApiError, notFound } from '#lib/errors.ts'
-import { lockUsage } from '#sql/accounts/usage.ts'
 import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
 import type { Campaign, CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, lockCampaign } from '#sql/campaigns/campaigns.ts'
@@ -23,13 +22,13 @@ const PART = { emails: 10_000, pending: 10_000 }
 
 /**
  * Cancels a campaign: a scheduled one becomes a draft again, one that is being sent ends. After this commit no worker
- * claims any of its emails. Returns its new status.
+ * claims any of its emails. Locks the campaign before the usage of its account, as the worker that stores its emails does.
+ * Returns its new status.
  *
  * @throws {ApiError} 404; 422
  */
 export async function stopCampaign(pool: Pool, campaign: CampaignId): Promise<CampaignStatus> {
   return pool.transaction<CampaignStatus>(async tx => {
-    await lockUsage(tx, campaign.account_id)
     const { status } = await requireStatus(tx, campaign, ['scheduled', 'queued', 'testing', 'paused'], 'canceled')
     if (status === 'scheduled') {
       await unscheduleCampaign(tx, campaign)

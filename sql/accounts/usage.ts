@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 /**
- * Locks the usage of an account. Every transaction that debits or refunds must call this before it takes any other lock
- * (sql/accounts/quotas.sql).
+ * Locks the usage of an account. Every transaction that debits or refunds must call this before it locks emails, contacts
+ * or anything else, except the campaign that it sends or cancels, which it locks first (sql/accounts/quotas.sql).
  */
 export async function lockUsage(tx: Tx, account_id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT lock_usage(${sql.array([account_id], 'uuid')})`)

@@ -38,7 +38,7 @@ export async function cancelPart(
   run: RunId,
   { emails, pending }: { emails: number; pending: number },
 ): Promise<number> {
-  // Emails first: their cancellation locks the usage of the account before anything else.
+  // Emails first: their cancellation locks the usage of the account, which comes before the rows of recipients.
   const sent = await cancelDeliveries(tx, run, emails)
   const canceled = await cancelPending(tx, run, pending)
   await countCampaign(

@@ -1,9 +1,12 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { lockUsage } from '#sql/accounts/usage.ts'
+import { lockRun } from '#sql/campaigns/sending/runs.ts'
 import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRecipient, countFigures } from '#test/support/campaign_rows.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { readWebhookEvents } from '#test/support/unsubscribing.ts'
 import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
@@ -49,6 +52,21 @@ t.test('POST /campaigns/:id/cancel makes a scheduled campaign a draft again', as
   const { status, body } = await post(id, 'cancel')
   t.strictSame([status, body], [200, { object: 'campaign', id, status: 'draft' }])
   shows(t, await get(id), { status: 'draft', scheduled_at: null })
+})
+
+t.test('POST /campaigns/:id/cancel takes turns with a worker that stores emails within a quota', async t => {
+  const id = await start()
+  await world.pool.pg.query(`UPDATE accounts SET plan = 'free' WHERE id = $1`, [account.id])
+  t.teardown(() => world.pool.pg.query(`UPDATE accounts SET plan = 'unlimited' WHERE id = $1`, [account.id]))
+  let canceled: ReturnType<typeof post> | undefined
+  const slice = await begin(world, async tx => {
+    await lockRun(tx, { account_id: account.id, campaign_id: id })
+    canceled = post(id, 'cancel')
+    await untilBlocked(world, '%FROM campaigns%')
+    await lockUsage(tx, account.id)
+  })
+  await slice.commit()
+  shows(t, await canceled, { status: 200, body: { status: 'canceled' } })
 })
 
 t.test('POST /campaigns/:id/cancel cancels all emails that no worker has claimed', async t => {
