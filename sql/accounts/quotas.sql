@@ -85,6 +85,17 @@ BEGIN
 END
 $$;
 
+-- Returns decisions by their positions, for lookups: a join of two lists compares all rows with all. Null: none.
+CREATE FUNCTION decisions_by_position(decisions quota_decision[]) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  IF decisions IS NULL THEN
+    RETURN NULL;
+  END IF;
+  RETURN (SELECT jsonb_object_agg(q.position, to_jsonb(q)) FROM unnest(decisions) AS q);
+END
+$$;
+
 -- Debits the decided amounts.
 CREATE FUNCTION debit_usage(decisions quota_decision[]) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -20,8 +20,12 @@ export async function listCampaignsOfDomain(
 /** Deletes at most `limit` recipients of a campaign and returns how many. If it is fewer than `limit`, none are left. */
 export async function deleteRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
   return db.run(sql.unsafe`
-    DELETE FROM campaign_recipients
-    WHERE account_id = ${account_id} AND campaign_id = ${id} AND (contact_id, run) IN (
-      SELECT contact_id, run FROM campaign_recipients WHERE account_id = ${account_id} AND campaign_id = ${id} LIMIT ${limit})
+    -- Joined with all columns of the key: Postgres may believe that there are few, and compare all rows with all.
+    WITH slice AS MATERIALIZED (
+      SELECT account_id, campaign_id, contact_id, run FROM campaign_recipients
+      WHERE account_id = ${account_id} AND campaign_id = ${id} LIMIT ${limit}
+    )
+    DELETE FROM campaign_recipients r USING slice s
+    WHERE r.account_id = s.account_id AND r.campaign_id = s.campaign_id AND r.contact_id = s.contact_id AND r.run = s.run
   `)
 }

@@ -68,13 +68,15 @@ const Walked = z.object({ last: z.string().nullable() })
 export async function removeValues(db: Queryable, deleted: Deleted, after: string | null, limit: number) {
   const { last } = await db.one(sql.type(Walked)`
     WITH slice AS MATERIALIZED (
-      SELECT id, properties FROM contacts
+      SELECT account_id, id, properties FROM contacts
       WHERE account_id = ${deleted.account_id} AND (${after}::uuid IS NULL OR id > ${after}) ORDER BY id LIMIT ${limit}
-    ), removed AS (
-      UPDATE contacts c SET properties = c.properties - p.stored_as
-      FROM slice s, contact_properties p
+    ), holders AS MATERIALIZED (
+      SELECT s.account_id, s.id, p.stored_as FROM slice s, contact_properties p
       WHERE p.account_id = ${deleted.account_id} AND p.id = ${deleted.id} AND p.deleted_at IS NOT NULL
-        AND c.account_id = p.account_id AND c.id = s.id AND s.properties ? p.stored_as
+        AND s.properties ? p.stored_as
+    ), removed AS (
+      UPDATE contacts c SET properties = c.properties - h.stored_as
+      FROM holders h WHERE c.account_id = h.account_id AND c.id = h.id
     )
     SELECT max(id::text)::uuid AS last FROM slice
   `)

@@ -19,6 +19,7 @@ DECLARE
   bound integer[];
   stored stored_event[];
   answers jsonb;
+  others jsonb; -- those that were not stored, by position
 BEGIN
   SELECT array_agg(d) INTO drafts FROM json_populate_recordset(NULL::event_draft, given) AS d;
 
@@ -40,6 +41,7 @@ BEGIN
   SELECT coalesce(jsonb_object_agg(s.position,
     jsonb_build_object('id', s.id, 'contact_id', s.contact_id, 'enrolled', s.enrolled)), '{}')
   INTO answers FROM unnest(stored) AS s WHERE s.enrolled IS NOT NULL;
+  SELECT coalesce(jsonb_object_agg(s.position, s.id), '{}') INTO others FROM unnest(stored) AS s WHERE s.enrolled IS NULL;
 
   INSERT INTO idempotency_keys AS k (account_id, route, key, fingerprint, answer)
   SELECT d.account_id, d.route, d.key, decode(d.fingerprint, 'hex'), answers -> d.position::text
@@ -56,13 +58,12 @@ BEGIN
       WHEN d.position = ANY (bound) THEN 'key_conflict'
       WHEN d.position = ANY (busy) THEN 'concurrent'
       WHEN d.is_refused THEN 'refused'
-      WHEN s.id IS NOT NULL THEN 'quota'
-      WHEN s.position IS NOT NULL THEN 'busy'
+      WHEN others ->> d.position::text IS NOT NULL THEN 'quota'
+      WHEN others ? d.position::text THEN 'busy'
       ELSE 'no_contact'
     END,
     coalesce(answers -> d.position::text, k.answer)
   FROM unnest(drafts) AS d
-  LEFT JOIN unnest(stored) AS s ON s.position = d.position
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
     AND d.position = ANY (bound);
 END
@@ -72,7 +73,13 @@ $$;
 CREATE FUNCTION locate_drafts(drafts event_draft[]) RETURNS new_event[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(d.position, d.account_id, d.domain_id, coalesce(i.id, m.id), d.name, d.payload, 0, NULL, d.tail, NULL)::new_event)
   FROM unnest(drafts) AS d
-  LEFT JOIN contacts i ON i.account_id = d.account_id AND i.id = d.contact_id AND i.domain_id = d.domain_id
-  LEFT JOIN contacts m ON m.account_id = d.account_id AND m.domain_id = d.domain_id AND m.email = d.email
+  -- Each by its key: while few contacts are known, Postgres may read all of the account for each event.
+  LEFT JOIN LATERAL (
+    SELECT c.id, c.domain_id FROM contacts c WHERE c.account_id = d.account_id AND c.id = d.contact_id OFFSET 0
+  ) i ON i.domain_id = d.domain_id
+  LEFT JOIN LATERAL (
+    SELECT c.id FROM contacts c WHERE c.account_id = d.account_id AND c.domain_id = d.domain_id AND c.email BETWEEN d.email AND d.email
+    ORDER BY c.email LIMIT 1
+  ) m ON true
   WHERE coalesce(i.id, m.id) IS NOT NULL
 $$;

@@ -7,7 +7,16 @@ CREATE FUNCTION start_runs(events new_event[], entries run_entry[], stored store
 RETURNS stored_event[] LANGUAGE plpgsql AS $$
 DECLARE
   moment constant bigint := id_time(clock_timestamp());
+  -- For lookups by position: a join of two lists compares all rows with all.
+  places jsonb; -- of the events
+  ids jsonb;    -- of the events as they are stored
+  runs jsonb;   -- how many each event has started, by its id
+  refused constant integer[] := ARRAY(SELECT DISTINCT n.position FROM unnest(entries) AS n WHERE n.obstacle = 'quota');
 BEGIN
+  SELECT jsonb_object_agg(e.position, e.at) INTO places FROM unnest(events) WITH ORDINALITY
+    AS e("position", account_id, domain_id, contact_id, name, payload, depth, automation_id, tail, entered_id, at);
+  SELECT jsonb_object_agg(s.position, s.id) INTO ids FROM unnest(stored) AS s;
+
   -- Runs that were stopped but not ended yet (clear_runs.ts) would not let the contacts enter again.
   PERFORM skip_runs(s.account_id, array_agg(s.id), 'The automation was stopped.') FROM (
     SELECT l.account_id, l.id FROM (
@@ -28,28 +37,30 @@ BEGIN
     INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, reentry,
       since_event, payload, depth)
     SELECT n.account_id, ordered_id(moment, n.at, random_tail()), n.automation_id, n.version, c.domain_id, c.id,
-      c.email, n.reentry, s.id, e.payload, e.depth
+      c.email, n.reentry, (ids ->> n.position::text)::uuid, (e.event).payload, (e.event).depth
     FROM unnest(entries) WITH ORDINALITY
       AS n("position", account_id, automation_id, version, contact_id, reentry, obstacle, at)
-    JOIN unnest(events) AS e ON e.position = n.position
-    JOIN unnest(stored) AS s ON s.position = n.position
-    JOIN contacts c ON c.account_id = n.account_id AND c.id = n.contact_id
+    CROSS JOIN LATERAL (SELECT events[(places ->> n.position::text)::integer] AS event OFFSET 0) e
+    CROSS JOIN LATERAL (
+      SELECT c.id, c.domain_id, c.email FROM contacts c WHERE c.account_id = n.account_id AND c.id = n.contact_id OFFSET 0
+    ) c
     WHERE n.obstacle IS NULL
     ORDER BY n.automation_id, n.contact_id
     ON CONFLICT DO NOTHING
     RETURNING since_event
   )
-  SELECT array_agg(ROW(s.position, s.id, s.contact_id, CASE WHEN NOT is_strict OR NOT EXISTS (
-    SELECT FROM unnest(entries) AS n WHERE n.position = s.position AND n.obstacle = 'quota'
-  ) THEN coalesce(r.runs, 0) END)::stored_event)
-  INTO stored
-  FROM unnest(stored) AS s
-  LEFT JOIN (SELECT since_event, count(*) AS runs FROM started GROUP BY since_event) r ON r.since_event = s.id;
+  SELECT jsonb_object_agg(r.since_event, r.runs) INTO runs
+  FROM (SELECT since_event, count(*) AS runs FROM started GROUP BY since_event) r;
+  stored := ARRAY(
+    SELECT ROW(s.position, s.id, s.contact_id, CASE WHEN NOT is_strict OR s.position <> ALL (refused)
+      THEN coalesce((runs ->> s.id::text)::integer, 0) END)::stored_event
+    FROM unnest(stored) AS s
+  );
 
   INSERT INTO automation_usage AS u (account_id, hour, runs, limited)
   SELECT d.account_id, date_trunc('hour', now(), 'UTC'), sum(d.runs), sum(d.limited) FROM (
-    SELECT e.account_id, s.enrolled AS runs, 0 AS limited
-    FROM unnest(stored) AS s JOIN unnest(events) AS e ON e.position = s.position WHERE s.enrolled > 0
+    SELECT (events[(places ->> s.position::text)::integer]).account_id, s.enrolled AS runs, 0 AS limited
+    FROM unnest(stored) AS s WHERE s.enrolled > 0
     UNION ALL
     SELECT n.account_id, 0, 1 FROM unnest(entries) AS n WHERE n.obstacle = 'quota' AND NOT is_strict
   ) d

@@ -47,6 +47,7 @@ DECLARE
   postponed stored_event[];
   entries run_entry[];
   stored stored_event[];
+  ids jsonb; -- of the stored events, by position: a join of two lists compares all rows with all
   woken bigint := 0;
 BEGIN
   events := lock_event_contacts(events);
@@ -71,12 +72,16 @@ BEGIN
     IF entries IS NOT NULL THEN
       stored := start_runs(events, entries, stored, is_strict);
     END IF;
+  END IF;
+  SELECT jsonb_object_agg(s.position, jsonb_build_object('id', s.id, 'enrolled', s.enrolled)) INTO ids
+  FROM unnest(stored) AS s WHERE s.enrolled IS NOT NULL;
 
+  IF heard IS NOT NULL THEN
     -- After a step back of the clock an id may be lower than that of an event which the run has looked at: it looks at all again.
     UPDATE automation_runs r SET due_at = now(), seen_event = CASE WHEN r.seen_event < e.first_id THEN r.seen_event END
     FROM (
-      SELECT e.account_id, e.contact_id, e.name, min(s.id::text COLLATE "C")::uuid AS first_id FROM unnest(heard) AS e
-      JOIN unnest(stored) AS s ON s.position = e.position WHERE s.enrolled IS NOT NULL GROUP BY 1, 2, 3
+      SELECT e.account_id, e.contact_id, e.name, min((ids -> e.position::text ->> 'id') COLLATE "C")::uuid AS first_id
+      FROM unnest(heard) AS e WHERE ids ? e.position::text GROUP BY 1, 2, 3
     ) e
     CROSS JOIN LATERAL runs_of(e.account_id, e.contact_id) AS w
     WHERE w.wait_event = e.name AND w.status = 'running' AND w.due_at > now() AND r.account_id = w.account_id AND r.id = w.id;
@@ -84,9 +89,10 @@ BEGIN
   END IF;
 
   INSERT INTO contact_events (account_id, id, domain_id, contact_id, name, payload, depth, enrolled)
-  SELECT e.account_id, s.id, e.domain_id, e.contact_id, e.name, e.payload, e.depth, s.enrolled
-  FROM unnest(events) AS e JOIN unnest(stored) AS s ON s.position = e.position
-  WHERE s.enrolled IS NOT NULL;
+  SELECT e.account_id, (s.event ->> 'id')::uuid, e.domain_id, e.contact_id, e.name, e.payload, e.depth,
+    (s.event ->> 'enrolled')::integer
+  FROM unnest(events) AS e CROSS JOIN LATERAL (SELECT ids -> e.position::text AS event) s
+  WHERE s.event IS NOT NULL;
 
   IF woken > 0 OR EXISTS (SELECT FROM unnest(stored) AS s WHERE s.enrolled > 0) THEN
     PERFORM nudge_runs();

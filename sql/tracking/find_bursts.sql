@@ -27,14 +27,14 @@ BEGIN
     WHERE t.type = 'click' AND t.rule <> 'simulator' AND t.created_at BETWEEN w.since AND w.until
     GROUP BY w.account_id, w.delivery_id, t.email_id, t.link, date_bin('200 ms', t.created_at, 'epoch')
   ), several AS MATERIALIZED (
-    SELECT account_id, delivery_id, count_links(account_id, email_id) AS links
+    SELECT account_id, delivery_id, count_links(account_id, email_id) AS links, array_agg(link) AS clicked, array_agg(at) AS times
     FROM near GROUP BY account_id, delivery_id, email_id HAVING count(DISTINCT link) > 1
   ), pairs AS (
-    SELECT n.account_id, n.delivery_id, n.link, n.at, s.links, m.link AS other, m.at - n.at AS later
+    -- Within each delivery: a join would compare the clicks of all deliveries.
+    SELECT s.account_id, s.delivery_id, n.link, n.at, s.links, m.link AS other, m.at - n.at AS later
     FROM several s
-    JOIN near n ON n.account_id = s.account_id AND n.delivery_id = s.delivery_id
-    JOIN near m ON m.account_id = n.account_id AND m.delivery_id = n.delivery_id
-      AND m.at BETWEEN n.at AND n.at + interval '60 seconds'
+    CROSS JOIN LATERAL unnest(s.clicked, s.times) AS n(link, at)
+    JOIN LATERAL unnest(s.clicked, s.times) AS m(link, at) ON m.at BETWEEN n.at AND n.at + interval '60 seconds'
   ), counted AS (
     SELECT account_id, delivery_id, at, links, count(DISTINCT other) AS slow,
       count(DISTINCT other) FILTER (WHERE later <= interval '10 seconds') AS quick

@@ -97,17 +97,20 @@ BEGIN
     SELECT d.email_id FROM deliveries d WHERE d.account_id = account AND d.campaign_id = campaign AND d.state = 'queued'
     ORDER BY d.email_id LIMIT max_count
   );
-  -- Emails first: see settle_deliveries.
-  PERFORM 1 FROM (SELECT unnest(email_ids) AS id ORDER BY 1) w
-  JOIN emails e ON e.account_id = account AND e.id = w.id ORDER BY e.id FOR NO KEY UPDATE OF e;
+  -- Emails first: see settle_deliveries. Each row is found by its key, here and below: a plan that was made while the
+  -- account had little mail reads all of its mail for each.
+  PERFORM FROM (SELECT unnest(email_ids) AS id ORDER BY 1) w
+  CROSS JOIN LATERAL (
+    SELECT FROM emails e WHERE e.account_id = account AND e.id >= w.id AND e.id <= w.id ORDER BY e.id LIMIT 1 FOR NO KEY UPDATE
+  ) e;
   WITH mine AS MATERIALIZED (
-    SELECT d.id FROM (SELECT unnest(email_ids) AS id ORDER BY 1) w
+    SELECT d.account_id, d.id FROM (SELECT unnest(email_ids) AS id ORDER BY 1) w
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries d WHERE d.email_id = w.id AND d.account_id = account AND d.state = 'queued' FOR NO KEY UPDATE
     ) d
   ), changed AS (
     UPDATE deliveries d SET state = 'canceled', next_at = NULL, updated_at = now() FROM mine m
-    WHERE d.account_id = account AND d.id = m.id
+    WHERE d.account_id = m.account_id AND d.id = m.id
     RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, 'canceled', 'canceled', NULL, NULL, NULL, NULL, NULL, NULL,
       'queued', d.campaign_id, NULL)::delivery_change AS change
   )
@@ -118,8 +121,9 @@ BEGIN
 
   INSERT INTO email_events (account_id, email_id, type, recipient)
   SELECT c.account_id, c.email_id, 'canceled', c.recipient FROM unnest(changes) AS c ORDER BY c.email_id;
-  PERFORM refund_email(account, e.id) FROM unnest(changes) AS c
-  JOIN emails e ON e.account_id = account AND e.id = c.email_id WHERE e.quota_debit > 0;
+  PERFORM refund_email(account, c.email_id) FROM unnest(changes) AS c
+  CROSS JOIN LATERAL (SELECT e.quota_debit FROM emails e WHERE e.account_id = account AND e.id = c.email_id OFFSET 0) e
+  WHERE e.quota_debit > 0;
   PERFORM refresh_email_status(changes);
   PERFORM settle_campaigns(changes);
   PERFORM announce_deliveries(changes);

@@ -27,14 +27,15 @@ export async function cancelPending(
   limit: number,
 ): Promise<z.infer<typeof Canceled>[]> {
   return tx.any(sql.type(Canceled)`
+    -- Joined with all columns of the key: Postgres may believe that the run is small, and compare all rows with all.
     WITH mine AS MATERIALIZED (
-      SELECT r.contact_id FROM campaign_recipients r
+      SELECT r.account_id, r.campaign_id, r.contact_id, r.run FROM campaign_recipients r
       WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'
       ORDER BY r.due_at, r.contact_id LIMIT ${limit} FOR UPDATE
     ), canceled AS (
       UPDATE campaign_recipients r SET state = 'c' FROM mine
-      WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run}
-        AND r.contact_id = mine.contact_id
+      WHERE r.account_id = mine.account_id AND r.campaign_id = mine.campaign_id AND r.contact_id = mine.contact_id
+        AND r.run = mine.run
       RETURNING r.variant
     )
     SELECT variant, count(*) AS count FROM canceled GROUP BY variant

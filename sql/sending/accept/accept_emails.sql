@@ -21,6 +21,7 @@ DECLARE
   limited uuid[];      -- accounts whose usage is limited
   bound integer[];     -- drafts whose key has an answer already
   judged judgement;
+  decided jsonb;
   accepted integer[];
   details jsonb[];
 BEGIN
@@ -37,6 +38,7 @@ BEGIN
 
   -- 3. Judge what depends on time or rows.
   judged := judge_drafts(drafts, limited, bound);
+  decided := decisions_by_position(judged.decisions);
 
   -- 4. Bind the keys, sorted: two statements in different order would deadlock. An expired key is bound again.
   WITH keyed AS (
@@ -64,8 +66,7 @@ BEGIN
 
   -- 6. Explain faults by what the debit has left.
   details := explain_faults(drafts, judged.faults, ARRAY(
-    SELECT q.quota_debit FROM unnest(drafts) AS d LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
-    ORDER BY d.position
+    SELECT (decided -> d.position::text ->> 'quota_debit')::integer FROM unnest(drafts) AS d ORDER BY d.position
   ));
 
   -- 7. Return the answer for each caller; keys lost to a concurrent commit replay its answer.
@@ -78,11 +79,10 @@ BEGIN
       ELSE judged.faults[d.position + 1]
     END,
     CASE WHEN d.position = ANY (accepted) THEN jsonb_build_object('id', d.id) ELSE k.answer END,
-    q.retry_after,
+    (decided -> d.position::text ->> 'retry_after')::integer,
     CASE WHEN k.fingerprint IS NULL THEN details[d.position + 1] END
   FROM unnest(drafts) AS d
   LEFT JOIN idempotency_keys k ON k.account_id = d.account_id AND k.route = d.route AND k.key = d.key
-    AND k.created_at > now() - key_lifetime()
-  LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position;
+    AND k.created_at > now() - key_lifetime();
 END
 $$;

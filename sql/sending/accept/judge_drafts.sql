@@ -9,6 +9,7 @@ DECLARE
   latest constant uuid := first_id(now() + interval '1 minute');
   judged judgement;
   switches platform;
+  decided jsonb;
 BEGIN
   SELECT * INTO switches FROM platform;
   SELECT array_agg(r.id) INTO judged.dropped
@@ -76,10 +77,10 @@ BEGIN
       ), judged.domain_ids[d.position + 1])::quota_request
       FROM unnest(drafts) AS d WHERE judged.faults[d.position + 1] IS NULL AND d.account_id = ANY (limited)
     )) AS q);
+    decided := decisions_by_position(judged.decisions);
     judged.faults := ARRAY(
-      SELECT coalesce(judged.faults[d.position + 1], q.refusal)
-      FROM unnest(drafts) AS d LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
-      ORDER BY d.position
+      SELECT coalesce(judged.faults[d.position + 1], decided -> d.position::text ->> 'refusal')
+      FROM unnest(drafts) AS d ORDER BY d.position
     );
   END IF;
   RETURN judged;

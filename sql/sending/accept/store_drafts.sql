@@ -45,6 +45,7 @@ CREATE FUNCTION store_drafts(drafts draft[], judged judgement, accepted integer[
 LANGUAGE plpgsql AS $$
 DECLARE
   tracking constant jsonb := tracking_of(drafts, judged);
+  decided constant jsonb := decisions_by_position(judged.decisions);
   job_email_ids jsonb;
 BEGIN
   INSERT INTO emails (account_id, id, domain_id, message_id, sender, "to", cc, bcc, reply_to, subject, tags,
@@ -52,10 +53,10 @@ BEGIN
     credit_debit)
   SELECT d.account_id, d.id, judged.domain_ids[d.position + 1], d.message_id, d.sender, d."to", d.cc, d.bcc, d.reply_to,
     d.subject, d.tags, d.template_id, d.topic_id, d.campaign_id, d.campaign_run, d.automation_id, d.contact_id, v.status, v.status,
-    d.scheduled_at, made_at, coalesce(q.quota_debit, 0), coalesce(q.credit_debit, 0)
+    d.scheduled_at, made_at, coalesce((decided -> d.position::text ->> 'quota_debit')::integer, 0),
+    coalesce((decided -> d.position::text ->> 'credit_debit')::integer, 0)
   FROM unnest(drafts) AS d
   CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
-  LEFT JOIN unnest(judged.decisions) AS q ON q.position = d.position
   WHERE d.position = ANY (accepted);
 
   PERFORM store_polls(drafts, judged, accepted, made_at);
