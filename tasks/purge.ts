@@ -1,6 +1,7 @@
 import { removeExpiredSuppressions } from '#flows/suppressions/change_suppressions.ts'
 import { deleteExpiredWindows } from '#sql/accounts/rate_limits.ts'
 import { deleteExpiredUsage } from '#sql/accounts/usage.ts'
+import { deleteExpiredImport } from '#sql/contacts/import/delete_imports.ts'
 import { deleteUnusedContents } from '#sql/contents/contents.ts'
 import { deleteExpiredMtaStsPolicies } from '#sql/delivery/mta_sts_policies.ts'
 import { deleteExpiredContactEvents } from '#sql/events/contact_events.ts'
@@ -31,6 +32,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
   const told = await inBatches(limit => deleteDeletedDeliveries(work.pool, limit))
   const webhooks = await deleteDeletedWebhooks(work.pool)
   const contactEvents = await inBatches(limit => deleteExpiredContactEvents(work.pool, limit))
+  const imports = await forgetImports(work)
   const emails = await forgetEmails(work)
   const addresses = await inBatches(limit => forgetAddresses(work.pool, limit))
   const contents = await inBatches(limit => deleteUnusedContents(work.pool, limit))
@@ -56,6 +58,7 @@ export const purge: Task<'purge'> = async (_payload, work) => {
       reports,
       ...ofWebhooks,
       contactEvents,
+      imports,
     },
     'purged',
   )
@@ -67,6 +70,11 @@ const ROWS = 1_000
 async function forgetRaw({ pool, config }: Work): Promise<number> {
   if (config.RAW_RETENTION_DAYS === 0) return 0
   return inBatches(limit => forgetRawMessages(pool, config.RAW_RETENTION_DAYS, limit))
+}
+
+/** Returns how many statements it took. */
+async function forgetImports({ pool }: Work): Promise<number> {
+  for (let count = 0; ; count++) if (!(await deleteExpiredImport(pool, 10 * ROWS))) return count
 }
 
 async function forgetEmails({ pool, config }: Work): Promise<number> {

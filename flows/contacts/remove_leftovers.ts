@@ -1,10 +1,10 @@
 import type { JobPayload } from '#lib/jobs.ts'
+import { deleteImportOfDomain } from '#sql/contacts/import/delete_imports.ts'
 import {
   type Deleted,
-  deleteConsentsOfDomain,
+  deleteChoicesOfDomain,
   deleteContactsOfDomain,
   deleteCounts,
-  deleteImportsOfDomain,
   deleteMembers,
   deleteProperty,
   removeValues,
@@ -13,6 +13,8 @@ import type { Pool } from '#sql/pool.ts'
 
 /** Rows per statement: few enough that nobody waits long for a lock. */
 const SLICE = 1_000
+/** The same for records of imports, for which nobody waits. */
+const ERRORS = 10_000
 
 /**
  * Removes the rest of a deleted domain, audience, segment, topic or property, which may affect millions of contacts.
@@ -22,8 +24,9 @@ export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload
   switch (of) {
     case 'domain':
       await inSlices(() => deleteContactsOfDomain(pool, deleted, SLICE))
-      await deleteConsentsOfDomain(pool, deleted)
-      await inSlices(() => deleteImportsOfDomain(pool, deleted, SLICE))
+      await inSlices(() => deleteChoicesOfDomain(pool, 'optouts', deleted, SLICE))
+      await inSlices(() => deleteChoicesOfDomain(pool, 'consents', deleted, SLICE))
+      while (await deleteImportOfDomain(pool, deleted, ERRORS));
       return deleteCounts(pool, deleted)
     case 'audience':
       await inSlices(() => deleteMembers(pool, of, deleted, SLICE))

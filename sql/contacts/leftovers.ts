@@ -37,23 +37,18 @@ export async function deleteContactsOfDomain(
   `)
 }
 
-/** Deletes the opt-outs and consents of a deleted domain. */
-export async function deleteConsentsOfDomain(db: Queryable, { account_id, id }: Deleted): Promise<void> {
-  for (const table of [sql.fragment`contact_optouts`, sql.fragment`contact_consents`]) {
-    await db.run(sql.unsafe`DELETE FROM ${table} WHERE account_id = ${account_id} AND domain_id = ${id}`)
-  }
-}
+const choices = { optouts: sql.fragment`contact_optouts`, consents: sql.fragment`contact_consents` }
 
-/** Deletes ended imports into a deleted domain; returns how many, fewer than `limit` if none are left. */
-export async function deleteImportsOfDomain(
+/** Deletes opt-outs or consents of a deleted domain; returns how many, fewer than `limit` if none are left. */
+export async function deleteChoicesOfDomain(
   db: Queryable,
+  of: keyof typeof choices,
   { account_id, id }: Deleted,
   limit: number,
 ): Promise<number> {
   return db.run(sql.unsafe`
-    DELETE FROM contact_imports WHERE account_id = ${account_id} AND id = ANY (ARRAY(
-      SELECT id FROM contact_imports
-      WHERE account_id = ${account_id} AND domain_id = ${id} AND status IN ('completed', 'failed') LIMIT ${limit}))
+    DELETE FROM ${choices[of]} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${choices[of]} WHERE account_id = ${account_id} AND domain_id = ${id} LIMIT ${limit}))
   `)
 }
 

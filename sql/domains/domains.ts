@@ -60,6 +60,14 @@ export async function lockDomain(tx: Tx, account_id: string, id: string): Promis
   `)
 }
 
+/** Locks a domain against deletion until the transaction ends; returns false if it does not exist. */
+export async function blockDomainDeletion(tx: Tx, account_id: string, id: string): Promise<boolean> {
+  const count = await tx.run(sql.unsafe`
+    SELECT FROM domains WHERE account_id = ${account_id} AND id = ${id} FOR KEY SHARE
+  `)
+  return count > 0
+}
+
 export type DomainSettings = Pick<
   ListedDomain,
   | 'capabilities'

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { newId } from '#lib/ids.ts'
 import { purge } from '#tasks/purge.ts'
 import { insertLogRows, readLogs } from '#test/support/request_log.ts'
 import { openWork } from '#test/support/sending.ts'
@@ -70,4 +71,35 @@ t.test('events of contacts are deleted after 90 days', async t => {
     account.id,
   ])
   t.strictSame(rows, [{ name: 'day 88' }, { name: 'day 89' }])
+})
+
+t.test('an import and its errors are deleted 90 days after its end', async t => {
+  const account = await newAccount(world)
+  const add = async (days: number | null, status: string) => {
+    const id = newId()
+    await pool.pg.query(
+      `INSERT INTO contact_imports (account_id, id, domain_id, options, status, completed_at)
+       VALUES ($1, $2, $3, '{}', $4, now() - make_interval(days => $5))`,
+      [account.id, id, account.domain_id, status, days],
+    )
+    await pool.pg.query(
+      `INSERT INTO import_errors (account_id, import_id, n, line, outcome, message)
+       SELECT $1, $2, n, n, 'failed', 'x' FROM generate_series(1, 12000) n`,
+      [account.id, id],
+    )
+    return id
+  }
+  await add(91, 'completed')
+  await add(92, 'failed')
+  const kept = [await add(89, 'completed'), await add(null, 'in_progress')]
+  await purge({}, openWork(t, world))
+  const { rows } = await pool.pg.query(
+    `SELECT i.id, (SELECT count(*)::int FROM import_errors e WHERE e.import_id = i.id) AS errors
+     FROM contact_imports i WHERE i.account_id = $1 ORDER BY i.id`,
+    [account.id],
+  )
+  t.strictSame(
+    rows,
+    kept.map(id => ({ id, errors: 12_000 })),
+  )
 })

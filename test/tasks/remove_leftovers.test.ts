@@ -97,6 +97,23 @@ t.test('a domain with contacts is deleted only with_contacts=true', async t => {
   }
 })
 
+t.test('an import that ends after its domain was deleted is removed too', async t => {
+  const domain = { account_id: account.id, id: newId(), name: `left-${account.domain}`, status: 'verified' as const }
+  await addDomain(world.pool, world.secrets, domain)
+  const imports = new Imports(api, account.key, work.importer)
+  const done = await imports.ofText('email\nleft@b.com\nwrong\n', { domain: domain.name })
+  t.equal(await count('import_errors', 'import_id = $1', done.id), 1)
+  const { id } = await post('/contacts/imports', { csv: 'email\nlate@b.com\nwrong\n', domain: domain.name })
+  t.equal((await remove(`/domains/${domain.id}?with_contacts=true`)).status, 200)
+  await runJobs()
+  t.equal(await count('contact_imports', 'domain_id = $1', domain.id), 1, 'it has not ended')
+  await pg.query(`DELETE FROM graphile_worker._private_jobs`)
+  shows(t, await imports.finish(id), { status: 'failed' })
+  await runJobs()
+  t.equal(await count('contact_imports', 'domain_id = $1', domain.id), 0)
+  t.equal(await count('import_errors', 'import_id = $1', id), 0)
+})
+
 t.test('an import does not fill a property that was added again with another type', async t => {
   const imports = new Imports(api, account.key, work.importer)
   const { id } = await post('/contacts/imports', { csv: 'email,Seats\nseat@b.com,10\n', domain: account.domain })

@@ -1,6 +1,8 @@
 import { announce } from '#flows/webhooks/announce.ts'
 import { endImport } from '#sql/contacts/import/leases.ts'
 import { clearStage, dropStage } from '#sql/contacts/import/staging.ts'
+import { blockDomainDeletion } from '#sql/domains/domains.ts'
+import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type Merged, mergeRows } from './merge_rows.ts'
 import { showImport } from './show_import.ts'
@@ -47,13 +49,15 @@ async function stageAndMerge(services: Services, leased: Leased, stopping: Abort
 
 /**
  * Ends an import. Deletes the staged rows first: a worker that takes over an unfinished import then finds none and ends
- * it.
+ * it. If its domain was deleted, the job that removes the rest of the domain has left it out, and runs again.
  */
 export async function endRun(pool: Pool, leased: Leased, error: string | null): Promise<void> {
-  const { account_id, id } = leased
+  const { account_id, id, domain_id } = leased
   await dropStage(pool, id)
   await pool.transaction(async tx => {
+    const hasDomain = await blockDomainDeletion(tx, account_id, domain_id)
     if (!(await endImport(tx, leased, error))) return
+    if (!hasDomain) await addJob(tx, 'remove_leftovers', { account_id, of: 'domain', id: domain_id })
     const data = async () => (await showImport(tx, account_id, id)) as object
     await announce(tx, [{ account_id, type: 'contact_import.completed', data }])
   })
