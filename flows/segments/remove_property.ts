@@ -8,6 +8,12 @@ import { lockSegments } from '#sql/segments/segments.ts'
 import { findSegmentWithProperty } from '#sql/segments/usages.ts'
 
 /**
+ * Seconds until the job runs: longer than any request or slice of an import takes that knew the property, and may store
+ * values of it until then. They would be values of the next property with this key.
+ */
+const WRITERS_SECONDS = 60
+
+/**
  * Hides a contact property at once; a job removes its values. @throws {ApiError} 404; 422 if a segment or an enabled
  * automation uses it
  */
@@ -21,6 +27,6 @@ export async function removeProperty(pool: Pool, account_id: string, id: string)
     }
     refuseUsedByAutomation('property', await findAutomationWithProperty(tx, account_id, id))
     if ((await markPropertyDeleted(tx, account_id, id)) === 0) throw notFound('Contact property')
-    await addJob(tx, 'remove_leftovers', { account_id, of: 'property', id })
+    await addJob(tx, 'remove_leftovers', { account_id, of: 'property', id }, null, WRITERS_SECONDS)
   })
 }
