@@ -5,7 +5,7 @@ import { readConfig } from '#lib/config.ts'
 import { StartupError } from '#lib/errors.ts'
 import { reportFatal } from '#lib/log.ts'
 import { openGraphilePool, silentLogger } from './graphile.ts'
-import { listMigrations, type Migration } from './migrations.ts'
+import { EARLIER, listMigrations, type Migration } from './migrations.ts'
 import { NotConnectedError } from './pool.ts'
 
 /** Arbitrary fixed number: processes that migrate the same database at the same time take turns. */
@@ -62,8 +62,7 @@ export function unreachable(cause: NotConnectedError): StartupError {
 }
 
 async function apply(client: pg.Client, { name, text, replaces }: Migration): Promise<void> {
-  const forget = replaces ? `DELETE FROM migrations WHERE starts_with(name, ${client.escapeLiteral(replaces)});` : ''
-  const note = `${forget} INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`
+  const note = `${replaces ? keepPrevious(replaces) : ''} INSERT INTO migrations (name) VALUES (${client.escapeLiteral(name)})`
   try {
     if (name.endsWith(OUTSIDE_TRANSACTIONS)) {
       // A concurrent index build cannot run in a transaction. Each statement may run again.
@@ -76,6 +75,14 @@ async function apply(client: pg.Client, { name, text, replaces }: Migration): Pr
   } catch (cause) {
     throw new Error(`migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
   }
+}
+
+/** Returns statements that note the version which is replaced as the earlier one, and forget the one before it. */
+function keepPrevious(prefix: string): string {
+  return `
+    DELETE FROM migrations WHERE starts_with(name, '${EARLIER}${prefix}');
+    UPDATE migrations SET name = '${EARLIER}' || name WHERE starts_with(name, '${prefix}');
+  `
 }
 
 async function main(): Promise<void> {

@@ -29,6 +29,12 @@ async function readAll(pattern: string, exclude: string[] = []): Promise<Migrati
   )
 }
 
+/**
+ * Prefix of the name of the functions that the current ones have replaced: processes of the previous release still run,
+ * and may be started again, until they are replaced as well.
+ */
+export const EARLIER = 'earlier '
+
 const needed = listMigrations()
 needed.catch(() => {}) // callers get the error
 
@@ -40,5 +46,5 @@ export async function listPendingMigrations(db: Queryable): Promise<string[]> {
   if (!exists) return names
   const applied = await db.any(sql.type(z.object({ name: z.string() }))`SELECT name FROM migrations`)
   const known = new Set(applied.map(row => row.name))
-  return names.filter(name => !known.has(name))
+  return names.filter(name => !known.has(name) && !known.has(`${EARLIER}${name}`))
 }

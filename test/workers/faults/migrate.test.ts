@@ -82,6 +82,27 @@ t.test('functions are replaced only when their file has changed', async t => {
   t.same(await query(comment), [{ comment: null }], 'an earlier version of a file counts as a change')
 })
 
+t.test('processes of the previous release are ready and start until the next but one', async t => {
+  const { url, query } = await openEmptyDatabase(t)
+  await migrate(url)
+  const directory = await copyCode(t)
+  const file = join(directory, 'sql', 'delivery', 'fence_deliveries.sql')
+  const text = await readFile(file, 'utf8')
+  const release = async (comment: string) => {
+    await writeFile(file, `${text}COMMENT ON FUNCTION fence_deliveries IS '${comment}';`)
+    t.match(await runMigrate({ DATABASE_URL: url, SECRET_KEY }, directory), { code: 0, stderr: '' })
+  }
+
+  await release('next')
+  await layFoundation(testConfig(url)).then(({ pool }) => pool.end())
+  await release('next but one')
+  await t.rejects(layFoundation(testConfig(url)), { message: /not up to date/ })
+
+  await migrate(url)
+  t.same(await query("SELECT obj_description('fence_deliveries'::regproc) AS comment"), [{ comment: null }], 'it is restored')
+  await layFoundation(testConfig(url)).then(({ pool }) => pool.end())
+})
+
 t.test('a migration that fails is rolled back', async t => {
   const { url, query } = await openEmptyDatabase(t)
   const directory = await copyCode(t)
