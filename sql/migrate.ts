@@ -7,9 +7,17 @@ import { reportFatal } from '#lib/log.ts'
 import { openGraphilePool, silentLogger } from './graphile.ts'
 import { EARLIER, listMigrations, type Migration } from './migrations.ts'
 import { NotConnectedError } from './pool.ts'
+import { isLockTimeout } from './retry.ts'
 
 /** Arbitrary fixed number: processes that migrate the same database at the same time take turns. */
 const MIGRATION_LOCK = 7_205_113
+
+/**
+ * Longest wait for a lock, after which the migration is rolled back and tried again: a dump or a long query holds locks for hours,
+ * and everybody else who needs the table waits behind us. It is shorter than the lock_timeout of connections.ts.
+ */
+const LOCK_MS = 1_000
+const PAUSE_MS = 2_000
 
 /** Suffix of migrations whose statements run one by one, outside a transaction. */
 const OUTSIDE_TRANSACTIONS = '.concurrently.sql'
@@ -19,6 +27,7 @@ export async function migrate(database_url: string): Promise<void> {
   const client = new pg.Client({ connectionString: database_url, connectionTimeoutMillis: 5_000 })
   await connect(client)
   try {
+    await client.query('SET statement_timeout = 0') // a role may have a short one, and an index takes minutes
     await takeTurn(client)
     await migrateJobQueue(database_url)
     await client.query(
@@ -66,14 +75,31 @@ async function apply(client: pg.Client, { name, text, replaces }: Migration): Pr
   try {
     if (name.endsWith(OUTSIDE_TRANSACTIONS)) {
       // A concurrent index build cannot run in a transaction. Each statement may run again.
-      for (const statement of text.split(/;\s*$/m)) if (statement.trim()) await client.query(statement)
+      for (const statement of text.split(/;\s*$/m)) if (statement.trim()) await run(client, name, statement)
       await client.query(note)
       return
     }
     // One simple query is one transaction.
-    await client.query(`${text}; ${note}`)
+    await run(client, name, `${text}; ${note}`)
   } catch (cause) {
     throw new Error(`migration ${name} failed: ${cause instanceof Error ? cause.message : cause}`, { cause })
+  }
+}
+
+/** Runs a statement. One that locks a table against others tries again until nobody uses the table. */
+async function run(client: pg.Client, name: string, text: string): Promise<void> {
+  // It blocks nobody while it waits for earlier transactions.
+  const isConcurrent = /^\s*(?:--.*\s*)*(?:CREATE|DROP)\s+INDEX\s+CONCURRENTLY/.test(text)
+  await client.query(`SET lock_timeout = ${isConcurrent ? 0 : LOCK_MS}`)
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      await client.query(text)
+      return
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      if (isFirst) console.error(`migration ${name} waits until a long transaction, such as a dump, has ended`)
+      await sleep(PAUSE_MS)
+    }
   }
 }
 

@@ -99,7 +99,11 @@ t.test('processes of the previous release are ready and start until the next but
   await t.rejects(layFoundation(testConfig(url)), { message: /not up to date/ })
 
   await migrate(url)
-  t.same(await query("SELECT obj_description('fence_deliveries'::regproc) AS comment"), [{ comment: null }], 'it is restored')
+  t.same(
+    await query("SELECT obj_description('fence_deliveries'::regproc) AS comment"),
+    [{ comment: null }],
+    'it is restored',
+  )
   await layFoundation(testConfig(url)).then(({ pool }) => pool.end())
 })
 
@@ -125,6 +129,31 @@ t.test('a migration that fails is rolled back', async t => {
     'the corrected migration continues from there',
   )
   t.same(await tables(), [{ good: true, bad: true }])
+})
+
+t.test('others go on while a migration waits for a long transaction', async t => {
+  const { url, query } = await openEmptyDatabase(t)
+  await migrate(url)
+  const directory = await copyCode(t)
+  await writeFile(join(directory, 'sql', 'migrations', '9998_alter.sql'), 'ALTER TABLE emails ADD COLUMN extra integer')
+  await connected(url, async dump => {
+    await dump.query('BEGIN; LOCK TABLE emails IN ACCESS SHARE MODE')
+    const migrated = runMigrate({ DATABASE_URL: url, SECRET_KEY }, directory)
+    for (const until = performance.now() + 5_000; performance.now() < until; )
+      await query("SET lock_timeout = '3s'; SELECT FROM emails")
+    await dump.query('COMMIT')
+    t.match(await migrated, { code: 0, stderr: /^migration 9998_alter\.sql waits [^\n]*\n$/ })
+  })
+  t.same(await query('SELECT extra FROM emails'), [])
+})
+
+t.test('a migration takes as long as it needs', async t => {
+  const { url, query } = await openEmptyDatabase(t)
+  await migrate(url)
+  await query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET statement_timeout = '300ms'`)
+  const directory = await copyCode(t)
+  await writeFile(join(directory, 'sql', 'migrations', '9998_slow.sql'), 'SELECT pg_sleep(0.5)')
+  t.match(await runMigrate({ DATABASE_URL: url, SECRET_KEY }, directory), { code: 0, stderr: '' })
 })
 
 t.test('migrate without a reachable database says so in one line', async t => {
