@@ -10,7 +10,12 @@ const LARGE = 1 << 20
 /** The client times out a little after the server would have: only a connection that hangs gets this far. */
 const LATE_MS = 2_000
 
-const INTERNAL_ERROR = 'XX000'
+/**
+ * Errors that recur on one connection alone, which is therefore replaced: a plan may refer to a function that a migration
+ * has replaced (internal error), and a session that was opened while the server was read-only, or is one of a standby,
+ * stays read-only after a failover.
+ */
+const STALE = new Set(['XX000', '25006'])
 
 /** A client with a unique application_name, by which its backend is found: a process id may be reused. */
 class NamedClient extends pg.Client {
@@ -62,8 +67,7 @@ export async function withSession<T>(connections: Connections, work: (session: S
     try {
       return await connections.watchdog.watch(() => run(client, { text, values, name }))
     } catch (error) {
-      // A plan may refer to a function that a migration has replaced: it fails again and again, on this connection alone.
-      isStale ||= sqlState(error) === INTERNAL_ERROR
+      isStale ||= STALE.has(sqlState(error) ?? '')
       if (isSound(error)) throw error
       broken = error as Error
       cutOff(client)

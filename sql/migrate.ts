@@ -13,8 +13,8 @@ import { isLockTimeout } from './retry.ts'
 const MIGRATION_LOCK = 7_205_113
 
 /**
- * Longest wait for a lock, after which the migration is rolled back and tried again: a dump or a long query holds locks for hours,
- * and everybody else who needs the table waits behind us. It is shorter than the lock_timeout of connections.ts.
+ * Longest wait for a lock, after which the migration is rolled back and tried again: a dump or a long query holds locks
+ * for hours, and everybody else who needs the table waits behind us. Shorter than the lock_timeout of connections.ts.
  */
 const LOCK_MS = 1_000
 const PAUSE_MS = 2_000

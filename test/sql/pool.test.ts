@@ -47,6 +47,19 @@ t.test('Postgres types are returned as Date, number, string, Buffer and JSON', a
   t.strictSame(others, { nothing: null, json: { a: [1] }, texts: ['a', 'b'] })
 })
 
+t.test('a connection that became read-only is replaced after its first write', async t => {
+  const setting = `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only`
+  await pool.pg.query(`${setting} = on`)
+  const fixed = createPool(url, { max: 1 })
+  t.teardown(() => fixed.end())
+  await fixed.run(sql.unsafe`SELECT 1`)
+  await pool.pg.query(`${setting} = off`)
+
+  const write = () => fixed.run(sql.unsafe`UPDATE things SET name = name`)
+  t.equal(await write().catch(sqlState), '25006')
+  t.equal(await write(), 0)
+})
+
 t.test('each query method checks the number of rows', async t => {
   const rows = (n: number) => sql.type(z.object({ n: z.int() }))`SELECT n FROM generate_series(1, ${n}) AS n`
   t.strictSame(await pool.any(rows(2)), [{ n: 1 }, { n: 2 }])
