@@ -14,25 +14,34 @@ const KEY_BYTES = 32
  */
 const FRESH_MS = 60_000
 
+/** Of keys older than this, which were not in use meanwhile, there may be newer ones that sign already. */
+const OLD_MS = 300_000
+
 export type ReadTokenKeys = () => Promise<TokenKeys>
 
 /**
  * Reads the keys of tokens, and creates the first one if there is none. While in use, they are read again each minute,
- * so that every process knows a new key before any process signs with it. Callers do not wait for that, and if it fails
- * the old keys are used.
+ * so that every process knows a new key before any process signs with it. Callers do not wait for that, unless the keys
+ * are old. If it fails, the earlier keys are used.
  */
 export function createReadTokenKeys(
   dependencies: { pool: Pool; secrets: Secrets },
   fresh_ms: number = FRESH_MS,
+  old_ms: number = OLD_MS,
 ): ReadTokenKeys {
+  let read_at = Number.NEGATIVE_INFINITY
   const cache = new LRUCache<'keys', TokenKeys>({
     max: 1,
     ttl: fresh_ms,
-    allowStale: true,
+    allowStaleOnFetchRejection: true,
     noDeleteOnFetchRejection: true,
-    fetchMethod: () => readTokenKeys(dependencies),
+    fetchMethod: async () => {
+      const keys = await readTokenKeys(dependencies)
+      read_at = performance.now()
+      return keys
+    },
   })
-  return () => cache.forceFetch('keys')
+  return () => cache.forceFetch('keys', { allowStale: performance.now() < read_at + old_ms })
 }
 
 async function readTokenKeys({ pool, secrets }: { pool: Pool; secrets: Secrets }): Promise<TokenKeys> {
