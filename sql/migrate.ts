@@ -28,6 +28,7 @@ export async function migrate(database_url: string): Promise<void> {
   await connect(client)
   try {
     await client.query('SET statement_timeout = 0') // a role may have a short one, and an index takes minutes
+    await refuseUnfit(client)
     await takeTurn(client)
     await migrateJobQueue(database_url)
     await client.query(
@@ -41,6 +42,21 @@ export async function migrate(database_url: string): Promise<void> {
   } finally {
     await client.end()
   }
+}
+
+/** Refuses a database in which statements fail, or compare addresses in another way than JavaScript does. */
+async function refuseUnfit(client: pg.Client): Promise<void> {
+  const { rows } = await client.query(`
+    SELECT current_database() AS name, current_setting('server_encoding') AS encoding, lower('I') = 'i' AS is_lowered,
+      current_setting('DateStyle') AS dates
+  `)
+  const { name, encoding, is_lowered, dates } = rows[0]
+  const create = `create it with: CREATE DATABASE ${name} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`
+  if (encoding !== 'UTF8')
+    throw new StartupError(`The database ${name} has the encoding ${encoding}, not UTF8; ${create}`)
+  if (!is_lowered) throw new StartupError(`The locale of the database ${name} does not turn I into i; ${create}`)
+  if (!dates.startsWith('ISO'))
+    throw new StartupError(`The DateStyle of the role or of the database ${name} is ${dates}, not ISO.`)
 }
 
 async function migrateJobQueue(database_url: string): Promise<void> {

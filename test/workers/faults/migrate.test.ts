@@ -171,6 +171,26 @@ t.test('migrate without a reachable database says so in one line', async t => {
   }
 })
 
+t.test('migrate refuses a database that would not work', async t => {
+  const url = new URL(await createEmptyDatabase(t))
+  const database = `${url.pathname.slice(1)}_unfit`
+  url.pathname = database
+  const administer = (text: string) => connected(url.href.replace(database, 'postgres'), client => client.query(text))
+  for (const [options, setting, reason] of [
+    ["ENCODING 'LATIN1' LOCALE 'C'", '', 'has the encoding LATIN1, not UTF8; create it with: '],
+    ["ENCODING 'UTF8' LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'tr'", '', 'does not turn I into i; create it with: '],
+    ["ENCODING 'UTF8' LOCALE 'C'", "SET DateStyle = 'German'", 'is German, DMY, not ISO'],
+  ] as const) {
+    await administer(`CREATE DATABASE ${database} ${options} TEMPLATE template0`)
+    if (setting) await administer(`ALTER DATABASE ${database} ${setting}`)
+    const { code, stderr } = await runMigrate({ DATABASE_URL: url.href, SECRET_KEY })
+    await administer(`DROP DATABASE ${database}`)
+    t.equal(code, 1)
+    t.match(stderr, reason)
+    t.equal(stderr.trim().split('\n').length, 1)
+  }
+})
+
 async function namesNeeded(): Promise<string[]> {
   const migrations = await listMigrations()
   return migrations.map(migration => migration.name).sort()
