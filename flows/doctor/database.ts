@@ -39,12 +39,7 @@ async function checkSecretKey(pool: Pool, { SECRET_KEY: secret_key }: Config): P
     if (await isUnused(pool, secrets)) return [SECRET_KEY.ok('Nothing is encrypted in this database yet.')]
   } catch (error) {
     if (!(error instanceof StartupError)) throw error
-    return [
-      SECRET_KEY.problem(
-        error.message,
-        'Set SECRET_KEY to the one used at that time. If it is lost, create new API keys, and delete and add every domain again.',
-      ),
-    ]
+    return [SECRET_KEY.problem(error.message, LOST)]
   }
   const keys = await listSealedKeys(pool, MAX_KEYS)
   const unusable = keys.filter(key => !opens(key))
@@ -62,5 +57,13 @@ async function checkSecretKey(pool: Pool, { SECRET_KEY: secret_key }: Config): P
     }
   }
 }
+
+/** Without the statements no process starts, not even the command that creates API keys. */
+const LOST = [
+  'Set SECRET_KEY to the one used at that time. If it is lost, give up what it encrypts:',
+  "DELETE FROM settings WHERE name = 'secret_key_check'; DELETE FROM token_keys;",
+  'Then create new API keys, delete and add every domain again, and rotate the secret of every webhook.',
+  'Links in mail that was sent no longer work.',
+].join('\n')
 
 const RESTORE = 'Restore its row of dkim_keys from a backup, or delete the domain and add it again.'

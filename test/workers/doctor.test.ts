@@ -9,6 +9,8 @@ import t, { type Test } from 'tap'
 import { judgeClock } from '#flows/doctor/clock.ts'
 import { databaseChecks } from '#flows/doctor/database.ts'
 import { createDomain } from '#flows/domains/create_domain.ts'
+import { layFoundation } from '#flows/process/run_process.ts'
+import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { type Finding, runChecks } from '#lib/doctor/finding.ts'
 import type { Site } from '#lib/doctor/site.ts'
 import { createDns } from '#lib/net/dns.ts'
@@ -160,6 +162,19 @@ t.test('the doctor reports waiting emails, permanent failures and pauses', async
     finding: /has been paused since .* by bounces: 12 %\.$/,
     fix: `npm run admin -- domain resume ${account.domain} --account 'account ${account.id}'`,
   })
+})
+
+t.test('another SECRET_KEY can be used after the statements that the doctor prints', async t => {
+  const fresh = await openWorld(t)
+  await createReadTokenKeys(fresh)()
+  const other = { ...fresh.config, SECRET_KEY: `another ${SECRET_KEY}` }
+  const findings = await examine(fresh.pool, { ...site, config: other })
+  const fix = findings.find(({ check }) => check === 'SECRET_KEY')?.fix ?? ''
+  for (const line of fix.split('\n').filter(line => line.startsWith('DELETE '))) await fresh.pool.pg.query(line)
+
+  const { pool, secrets } = await layFoundation(other, fresh.log)
+  t.teardown(() => pool.end())
+  t.strictSame((await createReadTokenKeys({ pool, secrets })()).kids, [1])
 })
 
 t.test('the doctor checks only what it can in a database that is not migrated', async t => {
