@@ -51,3 +51,14 @@ export async function unlockDeadPools(db: Queryable, after_seconds: number): Pro
   `)
   return rows.map(row => row.pool_id)
 }
+
+/**
+ * Lets tasks of the crontab run again whose last run is still to come. graphile-worker goes by the clock of the machine:
+ * after a worker whose clock was a day ahead, no worker would run them for a day. Returns how many tasks.
+ */
+export async function forgetFutureRuns(db: Queryable): Promise<number> {
+  return db.run(sql.unsafe`
+    UPDATE graphile_worker._private_known_crontabs SET last_execution = now()
+    WHERE last_execution > now() + interval '5 minutes'
+  `)
+}
