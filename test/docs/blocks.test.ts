@@ -72,7 +72,7 @@ const kinds: Kind[] = [
   { name: 'the doctor', fits: ({ text }) => text.startsWith('npm run doctor'), check: checkDoctor },
   {
     name: 'steps of a server',
-    fits: ({ text }) => /^(?:npm ci|\[Service\]|export )/.test(text),
+    fits: ({ text }) => /^(?:npm ci|\[Unit\]|export )/.test(text),
     check: checkFiles,
   },
   { name: 'variables', fits: ({ text }) => /^[A-Z_]+=/.test(text), check: checkVariables },
