@@ -5,6 +5,8 @@ import { insertPoll } from '#lib/contents/insert_poll.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { PollForm } from '#lib/polls/new_poll.ts'
 import { listPollKeys, pollOfContent } from '#lib/polls/poll_of_content.ts'
+import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
+import { placeholders } from '#lib/templates/placeholders.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { Queryable } from '#sql/pool.ts'
 import { readSource } from './read_source.ts'
@@ -53,9 +55,10 @@ export async function freezeVariants(
     const filled = { subject: write(subject), preview_text: write(preview_text), html: write(html), text: write(text) }
     const variant = { ...written, ...filled }
     requireSendable(variant.html, variant.text)
+    refuseLinks(variant.subject)
     return campaign.poll ? { ...variant, ...insertPoll(variant, campaign.poll) } : variant
   })
-  const pollKeys = listPollKeys(...variants.flatMap(({ html, text }) => [html, text]))
+  const pollKeys = listPollKeys(...variants.flatMap(({ preview_text, html, text }) => [preview_text, html, text]))
   return {
     subject,
     reply_to: reply_to.length > 0 ? reply_to : source.reply_to,
@@ -78,6 +81,14 @@ function requireSendable(html: string | null, text: string | null): void {
     throw refusal(`The \`html\` of a campaign must have at most ${MAX_HTML.toLocaleString('en')} bytes.`)
   }
   if (html) refuseVariableSchemes(html)
+}
+
+/** Rejects a subject with a link of the recipient, since only the parts have such links. @throws {ApiError} */
+function refuseLinks(subject: string): void {
+  for (const found of placeholders(subject)) {
+    if (!found || found.fallback !== undefined || personalLink(found.key, LONGEST_LINKS) === undefined) continue
+    throw refusal(`The \`subject\` cannot have the link \`{{${found.key}}}\`: only \`html\` and \`text\` can.`)
+  }
 }
 
 function refusal(message: string): ApiError {

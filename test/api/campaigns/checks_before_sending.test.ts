@@ -44,6 +44,33 @@ t.test('a campaign needs content, recipients and a published template', async t 
   t.equal(await refusal({ html: 'ü'.repeat(2_500_001) }), 'The `html` of a campaign must have at most 5,000,000 bytes.')
 })
 
+t.test('the subject of a campaign cannot have links of its recipients', async t => {
+  const message = (key: string) =>
+    `The \`subject\` cannot have the link \`{{${key}}}\`: only \`html\` and \`text\` can.`
+  t.equal(await refusal({ subject: 'Leave: {{unsubscribe_url}}' }), message('unsubscribe_url'))
+  t.equal(await refusal({ subject: 'Vote {{{ poll_url:yes }}}' }), message('poll_url:yes'))
+  const variants = [{ subject: 'A' }, { subject: '{{{UNSUBSCRIBE_URL}}}' }]
+  t.equal(await refusal({ ab_test: { variants } }), message('UNSUBSCRIBE_URL'))
+  const id = await createDraft(api, account, { subject: 'March {{unsubscribe_url|news}}' })
+  shows(t, await send(id), { status: 200 })
+})
+
+t.test('links to poll options in the preview text of a campaign belong to its poll', async t => {
+  const poll = { question: 'Ok?', options: ['Yes', 'No'] }
+  t.match(await refusal({ preview_text: 'Or {{poll_url:maybe}}', poll }), 'The poll has no option')
+  const id = await createDraft(api, account, { preview_text: 'Vote {{poll_url:yes}} or {{poll_url:no}}' })
+  shows(t, await send(id), { status: 200 })
+  const { rows } = await world.pool.pg.query('SELECT options FROM polls WHERE campaign_id = $1', [id])
+  t.strictSame(rows, [
+    {
+      options: [
+        { key: 'yes', label: 'yes' },
+        { key: 'no', label: 'no' },
+      ],
+    },
+  ])
+})
+
 t.test('a campaign is sent with the published version of its template', async t => {
   const variables = [{ key: 'plan', type: 'string', fallback_value: 'free' }]
   const template = { name: 'T', html: '<p>one {{plan}}</p>', subject: 'One', reply_to: 'r@b.co', variables }
