@@ -3,6 +3,9 @@ import { parse } from 'chrono-node/en'
 /** RFC 3339, in which the time, its seconds or its offset may be missing: midnight, :00, UTC. */
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i
 
+const NIGHT = /night\b|\bevening\b/i
+const PAST = /\b(?:last|past)\b/i
+
 const LONGEST = 100
 
 const HORIZON_MS = 30 * 24 * 60 * 60_000
@@ -48,7 +51,11 @@ function parseTimestamp(day: string, time: string): Date | null {
 function parsePhrase(text: string, now: Date): Date | null {
   const [found, another] = parse(text, { instant: now, timezone: 'UTC' }, { forwardDate: true })
   const isWhole = found?.text.length === text.length && !another && !found.end
-  return isWhole ? valid(found.date()) : null
+  if (!isWhole) return null
+  const date = valid(found.date())
+  // chrono takes "tonight at midnight" for noon, and "last monday" for the next one.
+  const isNoon = NIGHT.test(text) && found.start.get('hour') === 12
+  return isNoon || (PAST.test(text) && date && date > now) ? null : date
 }
 
 function valid(date: Date): Date | null {

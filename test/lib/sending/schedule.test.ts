@@ -39,6 +39,25 @@ t.test('phrases are relative to now, in UTC, and mean the future', async t => {
   }
 })
 
+t.test('phrases that could be taken for a time hours or days away are refused', async t => {
+  const nights = [
+    'tonight at midnight',
+    'tomorrow night at midnight',
+    'tonight at 12',
+    'friday night at 12:30',
+    'tomorrow at 12 at night',
+  ]
+  for (const text of [...nights, 'last monday', 'past friday', 'monday last week']) {
+    for (const hour of [8, 13, 23]) {
+      const schedule = readSchedule(text, new Date(Date.UTC(2026, 10, 25, hour)))
+      t.ok(schedule === null || schedule.fault === 'schedule_past', `${text} at ${hour}:00`)
+    }
+  }
+  t.equal(parse('tonight at 11:12pm'), '2026-11-21T23:12:00.000Z')
+  t.equal(parse('december 12 at 8 at night'), '2026-12-12T20:00:00.000Z')
+  t.equal(parse('tomorrow at midnight'), '2026-11-22T00:00:00.000Z')
+})
+
 t.test('a phrase does not depend on the timezone of the process or DST changes', async t => {
   const days = ['2026-03-07', '2026-03-08', '2026-03-28', '2026-03-29', '2026-10-24', '2026-10-25', '2026-11-01']
   const moments = days.flatMap(day => [0, 45, 125, 150, 185, 1_439].map(m => Date.parse(`${day}T00:00Z`) + m * 60_000))
