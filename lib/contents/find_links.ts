@@ -9,9 +9,14 @@ export type FoundHref = { from: number; to: number; url: (string | Placeholder)[
 
 /**
  * The body begins after its start tag; without one, after the last of the doctype, `<html>` and `</head>`, or at the beginning. It
- * ends before its last end tag, or at the end.
+ * ends before its last end tag, or at the end. `comments`: the ranges of their texts, which nobody sees.
  */
-export type FoundPlaces = { hrefs: FoundHref[]; body_start: number; body_end: number }
+export type FoundPlaces = {
+  hrefs: FoundHref[]
+  body_start: number
+  body_end: number
+  comments: { from: number; to: number }[]
+}
 
 /** Elements whose `href` users follow. */
 const LINKS = new Set(['a', 'area'])
@@ -25,7 +30,8 @@ export function findPlaces(html: string, slots: Placeholder[]): FoundPlaces {
   const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, finder)
   tokenizer.write(mask(html, slots))
   tokenizer.end()
-  return { hrefs: finder.hrefs, body_start: finder.body_start, body_end: finder.body_end }
+  const { hrefs, body_start, body_end, comments } = finder
+  return { hrefs, body_start, body_end, comments }
 }
 
 function mask(html: string, slots: Placeholder[]): string {
@@ -41,6 +47,7 @@ function mask(html: string, slots: Placeholder[]): string {
 /** Receives the tokenizer's events. */
 class PlaceFinder {
   readonly hrefs: FoundHref[] = []
+  readonly comments: FoundPlaces['comments'] = []
   body_end: number
   #head_end = 0
   #body_start: number | null = null
@@ -119,12 +126,15 @@ class PlaceFinder {
     this.#head_end ||= end + 1
   }
 
+  oncomment = (from: number, to: number): void => {
+    this.comments.push({ from, to })
+  }
+
   get body_start(): number {
     return this.#body_start ?? this.#head_end
   }
 
   oncdata = ignore
-  oncomment = ignore
   onend = ignore
   onprocessinginstruction = ignore
   ontext = ignore

@@ -17,10 +17,10 @@ const PADDING = '&nbsp;&zwnj;'.repeat(80)
 
 /**
  * Returns the content of a campaign as it is frozen when it is sent: with its preview text, and with an unsubscribe footer if
- * neither part has an unsubscribe link. Its values come from `recipientValues`.
+ * neither part has an unsubscribe link that readers see. Its values come from `recipientValues`.
  */
 export function freezeContent({ html, text }: Source, { preview_text, postal_address }: Additions): Source {
-  const needsFooter = !hasUnsubscribeLink(html) && !hasUnsubscribeLink(text)
+  const needsFooter = !hasUnsubscribeLink(html, true) && !hasUnsubscribeLink(text, false)
   const shown = html && preview_text ? insertPreview(html, preview_text) : html
   if (!needsFooter) return renameBareKeys({ html: shown, text })
   return renameBareKeys({
@@ -30,9 +30,16 @@ export function freezeContent({ html, text }: Source, { preview_text, postal_add
   })
 }
 
-function hasUnsubscribeLink(source: string | null): boolean {
+function hasUnsubscribeLink(source: string | null, isHtml: boolean): boolean {
   if (!source || !mentionsLink(source)) return false
-  return slotsOf(source).some(({ key }) => personalLink(key, LONGEST_WITHOUT_POLL) !== undefined)
+  const slots = slotsOf(source)
+  const links = slots.filter(({ key }) => personalLink(key, LONGEST_WITHOUT_POLL) !== undefined)
+  const hidden = isHtml && links.length > 0 ? findPlaces(source, slots).comments : []
+  let passed = 0 // both are in order
+  return links.some(({ start }) => {
+    while ((hidden[passed]?.to ?? Number.POSITIVE_INFINITY) <= start) passed++
+    return start < (hidden[passed]?.from ?? Number.POSITIVE_INFINITY)
+  })
 }
 
 function slotsOf(source: string): Placeholder[] {

@@ -54,6 +54,20 @@ t.test('content with an unsubscribe link in either part gets no footer', async t
   t.not(freezeContent(mention, NONE).html, mention.html, 'the name alone is not a link')
 })
 
+t.test('an unsubscribe link in a comment of the html does not count', async t => {
+  const comments = [
+    '<!-- <a href="{{unsubscribe_url}}">x</a> --><p>Hi',
+    '<!--[if mso]><a href="{{{UNSUBSCRIBE_URL}}}">x</a><![endif]--><p>Hi',
+    '<p>Hi</p><!---- {{unsubscribe_url}}-->',
+  ]
+  for (const html of comments)
+    t.match(freezeContent({ html, text: null }, NONE).html, /UNSUBSCRIBE_URL}}}">Unsubscribe/)
+  const shown = { html: `${comments[0]}{{unsubscribe_url}}<!-- {{unsubscribe_url}}`, text: null }
+  t.strictSame(freezeContent(shown, NONE), shown)
+  const text = { html: null, text: '<!-- {{unsubscribe_url}} -->' }
+  t.strictSame(freezeContent(text, NONE), text)
+})
+
 t.test('the preview text is hidden at the start of the body, and not in the text part', async t => {
   const preview_text = 'Hi {{first_name|"you"}} & <all>'
   const heads = [
