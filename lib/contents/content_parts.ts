@@ -1,6 +1,7 @@
 import { escapeHtml } from '#lib/escape_html.ts'
 import type { Placeholder } from '#lib/templates/placeholders.ts'
 import { AS_WRITTEN, type Lookup, MAX_PART, missingValue, tooLong } from '#lib/templates/render.ts'
+import { readTokens } from './html_tokens.ts'
 import { trackedUrl } from './tracked_url.ts'
 
 /** A placeholder. `written` is its text in the source. */
@@ -110,8 +111,19 @@ function urlOf(url: Filler[], lookup: Lookup): string | null {
   let text = ''
   for (const piece of url) {
     const value = typeof piece === 'string' ? piece : writeSlot(piece, false, lookup)
-    if (typeof piece !== 'string' && piece.is_raw && ENDS_ATTRIBUTE.test(value)) return null
-    text += value
+    const isHtml = typeof piece !== 'string' && piece.is_raw
+    if (isHtml && ENDS_ATTRIBUTE.test(value)) return null
+    text += isHtml && value.includes('&') ? decodeAttribute(value) : value
   }
   return trackedUrl(text)
+}
+
+/** Decodes the entities of a value without quotes as mail clients do. */
+function decodeAttribute(value: string): string {
+  let decoded = ''
+  const open = (_name: string, attributes: Record<string, string>) => {
+    decoded = attributes.href ?? ''
+  }
+  readTokens(`<a href="${value}">`, { open, close: () => {}, text: () => {} })
+  return decoded
 }

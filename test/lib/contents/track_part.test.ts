@@ -164,6 +164,8 @@ t.test('a link with values leads to the rendered URL, with a fixed scheme and ho
   ]) {
     t.equal(of(href), undefined, href)
   }
+  const entities = urlsOf('<a href="https://a.b/?{{{e}}}&amp;r={{e}}">', { e: 'x=1&amp;y=2&copy=3' })
+  t.strictSame(entities, ['https://a.b/?x=1&y=2&copy=3&r=x=1&amp;y=2&copy=3'], 'entities of raw values are decoded')
   t.equal(of('https://a.b/{{{c}}}'), undefined, 'HTML that ends the attribute')
   t.equal(of(`https://a.b/${'x'.repeat(1_990)}{{a}}`), undefined, 'too long with its value')
 })
