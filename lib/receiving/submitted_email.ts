@@ -100,7 +100,8 @@ function capitalise(name: string): string {
   return name.replace(/(?<![^-_])[a-z]/g, letter => letter.toUpperCase())
 }
 
-function toAttachment({ filename, content_type, disposition, content_id, content }: ParsedFile, shown: Set<string>) {
+function toAttachment(file: ParsedFile, shown: Set<string>) {
+  const { filename, content_type, charset, disposition, content_id, content } = file
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const isTooLarge = bytes.length > MAX_FILE_BYTES
   return {
@@ -108,8 +109,13 @@ function toAttachment({ filename, content_type, disposition, content_id, content
     content: isTooLarge
       ? new WrongContent(`must have at most ${MAX_FILE_BYTES.toLocaleString('en')} bytes`)
       : new UploadedContent(hash('sha256', bytes), bytes.length, { bytes }),
-    content_type,
+    content_type: charset === null ? content_type : `${content_type}; charset=${writtenCharset(charset)}`,
     content_disposition: content_id !== null && shown.has(content_id) ? 'inline' : disposition,
     content_id,
   }
+}
+
+/** Quotes a charset with characters that are not allowed in a token (RFC 2045 5.1), such as `ISO_8859-1:1987`. */
+function writtenCharset(charset: string): string {
+  return charset.includes(':') ? `"${charset}"` : charset
 }

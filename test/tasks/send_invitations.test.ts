@@ -96,8 +96,8 @@ t.test('a submitted invitation keeps its structure', async t => {
   t.same(types, [
     ...['multipart/mixed', 'multipart/alternative', 'text/plain', 'text/html', 'text/calendar', 'application/ics'],
   ])
-  t.equal(line, 'Content-Type: text/calendar; method=REQUEST; charset=utf-8; name="invite.ics"')
+  t.equal(line, 'Content-Type: text/calendar; method=REQUEST; charset=UTF-8; name="invite.ics"')
   for (const { content } of parsed.attachments) t.equal(textOf(content), CALENDAR)
   const { body } = await api.request('GET', `/api/emails/${id}/attachments`)
-  t.match(body.data[0], { filename: 'invite.ics', content_type: /^text\/calendar; method=REQUEST$/ })
+  t.match(body.data[0], { filename: 'invite.ics', content_type: /^text\/calendar; method=REQUEST; charset=UTF-8$/ })
 })

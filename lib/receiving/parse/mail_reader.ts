@@ -30,7 +30,12 @@ const JAPANESE = /^(cs)?iso-?2022-?jp|^jis/i
 
 /** Name under which the headers of a part keep the sender's declarations, since mailparser guesses by the file's name. */
 export const DECLARED = ':declared'
-export type Declared = { type: string; method: string | undefined; disposition: 'attachment' | 'inline' }
+export type Declared = {
+  type: string
+  method: string | undefined
+  charset: string | undefined
+  disposition: 'attachment' | 'inline'
+}
 
 /** mailparser without its costly features, and with the first of two headers instead of the last (reliability F13). */
 export class MailReader extends Base {
@@ -84,8 +89,8 @@ export class MailReader extends Base {
     split.flowed = false // else mailparser would unflow it
     const charset = (split.charset || 'utf-8').toLowerCase().replace(/[^a-z0-9]+/g, '')
     if (['utf8', 'ascii', 'usascii'].includes(charset)) node.charset = GUESSED
-    const { method } = split._parsedContentType.params
-    node.headers.set(DECLARED, { type, method, disposition } satisfies Declared)
+    const { method, charset: declared } = split._parsedContentType.params
+    node.headers.set(DECLARED, { type, method, charset: declared, disposition } satisfies Declared)
     return node
   }
 

@@ -7,6 +7,8 @@ export type ParsedFile = {
   filename: string | null
   /** In lower case, without parameters except the method of a calendar. */
   content_type: string
+  /** As it was declared; null if it was not, or the file is not text. */
+  charset: string | null
   disposition: 'attachment' | 'inline'
   /** Without angle brackets. */
   content_id: string | null

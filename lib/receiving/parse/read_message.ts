@@ -94,10 +94,15 @@ async function readFile(found: FoundFile, max: number): Promise<ParsedFile> {
   return {
     filename: found.filename ? safeFilename(found.filename) : nameFile(declared.type, bytes),
     content_type: typeOf(declared),
+    charset: charsetOf(declared),
     disposition: declared.disposition,
     content_id: found.cid ? clip(found.cid) : null,
     content: bytes,
   }
+}
+
+function charsetOf({ type, charset }: Declared): string | null {
+  return type.startsWith('text/') && charset && /^[\w.:+-]{1,40}$/.test(charset) ? charset : null
 }
 
 /** Returns the type, for a calendar with its method, which says how to treat it (RFC 5546). */

@@ -91,6 +91,26 @@ t.test('a message attached to a submitted message stays message/rfc822', async t
   t.equal(attached?.trimEnd(), inner)
 })
 
+t.test('an attached text of a submitted message keeps its charset', async t => {
+  const charsets = ['iso-8859-1', '"ISO_8859-1:1987"', 'a/b']
+  const parts = charsets.map(
+    charset =>
+      `Content-Type: text/csv; charset=${charset}; name=n.csv\r\nContent-Transfer-Encoding: 8bit\r\n\r\ncaf\xe9`,
+  )
+  const lines = [`From: ${from}`, 'To: b@y.com', 'Content-Type: multipart/mixed; boundary=x', '']
+  const raw = Buffer.from([...lines, ...parts.map(part => `--x\r\n${part}`), '--x--', ''].join('\r\n'), 'latin1')
+  const id = acceptedId(await client.send('b@y.com', raw))
+  const before = inbox.messages.length
+  await send_emails({ email_ids: [id] }, work)
+  const sent = (await inbox.waitFor(before + 1)).at(-1)?.raw.toString() ?? ''
+  t.same(sent.match(/text\/csv;.*/g), [
+    'text/csv; charset=iso-8859-1; name="n.csv"',
+    'text/csv; charset="ISO_8859-1:1987"; name="n.csv"',
+    'text/csv; name="n.csv"',
+  ])
+  t.equal(sent.match(/^Y2Fm6Q==\r$/gm)?.length, 3)
+})
+
 t.test('an invalid Message-ID or Date is replaced', async t => {
   const ids = [
     '',

@@ -19,7 +19,7 @@ t.test('readMessage loses nothing of malformed messages', async t => {
 })
 
 function toMeant(file: Awaited<ReturnType<typeof readMessage>>['files'][number]): MeantMessage['files'][number] {
-  const { content_id: _, content, ...rest } = file
+  const { content_id: _id, charset: _charset, content, ...rest } = file
   return { ...rest, content: Buffer.from(content).toString('latin1') }
 }
 
