@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream'
 import { MailParser } from 'mailparser'
 import { MAX_HEADERS, MAX_PARTS } from '#lib/mail/parts/limits.ts'
 import { Base64PartDecoder, type Note } from '#lib/receiving/rebuild/base64_part.ts'
-import type { Decoder, FoundText, Internals, Line, Node, Split } from './mailparser_types.ts'
+import type { Decoder, FoundText, Internals, Line, Mailbox, Node, Split } from './mailparser_types.ts'
 import { QuotedDecoder } from './quoted_decoder.ts'
 import { PlatformDecoder, TextPartDecoder } from './text_decoder.ts'
 import { unflow } from './unflow.ts'
@@ -72,6 +72,16 @@ export class MailReader extends Base {
       return SINGLE_FIELDS.has(key) || REPEATABLE_FIELDS.has(key)
     })
     return super.processHeaders(wanted.map(({ key, line }) => ({ key, line: line.slice(0, MAX_LINE) })))
+  }
+
+  /**
+   * Keeps punycode as it was written: all other domains are stored in ASCII, and in Unicode one may look like another.
+   */
+  override decodeAddresses(mailboxes: Mailbox[]): void {
+    const written = mailboxes.map(({ address = '' }) => address)
+    super.decodeAddresses(mailboxes)
+    for (const [n, address] of written.entries())
+      if (/@xn--[^?]*$/.test(address)) (mailboxes[n] as Mailbox).address = address
   }
 
   override createNode(split: Split): Node {

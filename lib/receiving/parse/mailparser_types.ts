@@ -60,6 +60,7 @@ export type Internals = Omit<Transform, typeof Symbol.asyncIterator> & {
   headers: Map<string, unknown> | false
   getDecoder(): Decoder
   processHeaders(lines: Line[]): Map<string, unknown>
+  decodeAddresses(mailboxes: Mailbox[]): void
   createNode(split: Split): Node
   getTextContent(): FoundText
   [Symbol.asyncIterator](): AsyncIterableIterator<FoundFile | FoundText>

@@ -1,4 +1,6 @@
+import { domainToUnicode } from 'node:url'
 import { makeStorable } from '#lib/json/unstorable_json.ts'
+import { asciiDomain } from '#lib/mail/address.ts'
 import type { ReadField } from '#lib/mail/mime/header.ts'
 import type { Mailbox } from './mailparser_types.ts'
 import { MAX_ENTRIES, MAX_TEXT, type ParsedAddress } from './parsed_message.ts'
@@ -16,7 +18,15 @@ export function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }
     cuts.add(`It names more than ${MAX_ENTRIES} addresses in a field: the rest is not shown.`)
   return all
     .slice(0, MAX_ENTRIES)
-    .map(({ name, address }): ParsedAddress => ({ name: clip(name), address: clip(address ?? '') }))
+    .map(({ name, address }): ParsedAddress => ({ name: clip(name), address: withAsciiDomain(clip(address ?? '')) }))
+}
+
+/** Converts a domain in Unicode (RFC 6531), unless that would make another one of it. */
+function withAsciiDomain(address: string): string {
+  const at = address.lastIndexOf('@') + 1
+  const domain = address.slice(at)
+  const ascii = at > 0 && /\P{ASCII}/u.test(domain) ? asciiDomain(domain) : null
+  return ascii && domainToUnicode(ascii) === domain.toLowerCase() ? address.slice(0, at) + ascii : address
 }
 
 export function listHeaders(fields: ReadField[], cuts: Set<string>): Record<string, string> {

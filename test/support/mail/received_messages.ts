@@ -168,6 +168,16 @@ function addHeaders(add: Add): void {
   })
   from('words in quotes', `From: "=?utf-8?B?${euro}?=" <j@y.com>`, { name: 'a€b', address: 'j@y.com' })
   from('a raw latin-1 name', 'From: J\xf6rg <j@y.com>', { name: 'Jörg', address: 'j@y.com' })
+  const domains = {
+    'a domain in punycode': ['j@xn--bcher-kva.de', 'j@xn--bcher-kva.de'],
+    'a label in punycode': ['j@mail.xn--bcher-kva.de', 'j@mail.xn--bcher-kva.de'],
+    'a domain in Unicode': [bytes('jö@Bücher.de'), 'jö@xn--bcher-kva.de'],
+    'full-width letters': [bytes('j@ａ.de'), 'j@ａ.de'],
+    'full-width letters in punycode': ['j@xn--1c7h.de', 'j@xn--1c7h.de'],
+  }
+  for (const [name, [written, address = '']] of Object.entries(domains)) {
+    from(name, `From: J <${written}>`, { name: 'J', address })
+  }
   from('no from', 'X: y', null)
   const written: [field: string, message_id: string | null][] = [
     ['<a@y.com> (added by mx.y.com)', '<a@y.com> (added by mx.y.com)'],

@@ -15,7 +15,10 @@ t.test('mailparser has the version that MailReader was written for', async t => 
   t.equal(ofMailparser('@zone-eu/mailsplit/package.json').version, '5.4.19')
 })
 
-const OVERRIDDEN = { getDecoder: [], processHeaders: ['lines'], createNode: ['node'], getTextContent: [] }
+const OVERRIDDEN = {
+  ...{ getDecoder: [], processHeaders: ['lines'], createNode: ['node'], getTextContent: [] },
+  decodeAddresses: ['addresses'],
+}
 
 t.test('mailparser has the methods that MailReader overrides', async t => {
   const theirs = MailParser.prototype as unknown as Record<string, (...args: unknown[]) => unknown>
@@ -42,6 +45,11 @@ t.test('mailparser calls what MailReader overrides', async t => {
       called.push('processHeaders')
       for (const { key, line } of lines) t.equal(line.slice(0, key.length).toLowerCase(), key, 'a line has its name')
       return super.processHeaders(lines)
+    }
+    override decodeAddresses(mailboxes: Parameters<MailReader['decodeAddresses']>[0]) {
+      called.push('decodeAddresses')
+      t.match(mailboxes, [{ name: '', address: 'a@y.com' }])
+      super.decodeAddresses(mailboxes)
     }
     override createNode(split: Parameters<MailReader['createNode']>[0]) {
       called.push('createNode')
@@ -76,7 +84,7 @@ t.test('mailparser calls what MailReader overrides', async t => {
   }
   t.same(found, ['attachment', 'text'])
   const node = ['createNode', 'processHeaders']
-  t.same(called, ['getDecoder', ...node, ...node, ...node, 'getTextContent'])
+  t.same(called, ['getDecoder', ...node, 'decodeAddresses', ...node, ...node, 'getTextContent'])
   const none = { root: false, charset: false, disposition: false, filename: false, flowed: false, delSp: false }
   t.same(seen, [
     { ...none, root: true, contentType: 'multipart/mixed', encoding: '' },
