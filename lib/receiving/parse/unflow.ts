@@ -14,11 +14,12 @@ export function unflow(text: string, delSp: boolean): string {
   for (const line of text.split('\n')) {
     const depth = /^>*/.exec(line)?.[0].length ?? 0
     const content = line.slice(depth).replace(/^ /, '')
-    if (depth !== openDepth) {
+    const isSignature = content === '-- ' // neither fixed nor flowed (RFC 3676 4.3)
+    if (depth !== openDepth || isSignature) {
       close()
       lines.push(depth > 0 ? `${'>'.repeat(depth)} ` : '')
     }
-    const isSoft = content.endsWith(' ') && content !== '-- '
+    const isSoft = content.endsWith(' ') && !isSignature
     lines.push(isSoft && delSp ? content.slice(0, -1) : content)
     openDepth = isSoft ? depth : -1
   }

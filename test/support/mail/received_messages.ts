@@ -337,6 +337,13 @@ function addSpecial(add: Add): void {
   add('format=flowed', topped(part([`${PLAIN}; format=flowed`], flowed)), {
     text: 'One line that flows on.\n> quoted too\n-- \nAnn',
   })
+  add(
+    'format=flowed with a signature after a soft line',
+    topped(part([`${PLAIN}; format=flowed`], 'Hello \r\n-- \r\nAnn')),
+    {
+      text: 'Hello \n-- \nAnn',
+    },
+  )
   const delSp = 'one-\r\n> one \r\n>> two  \r\n>> too \r\n\r\nlast \r\n line'
   add('format=flowed with delsp', topped(part([`${PLAIN}; format=flowed; delsp=yes`], delSp)), {
     text: 'one-\n> one\n>> two too\n\nlastline',
