@@ -1,9 +1,13 @@
 import { LRUCache } from 'lru-cache'
+import { Temporal } from 'temporal-polyfill'
 import { z } from 'zod'
 
 const known = new LRUCache<string, boolean>({ max: 2_000 })
 
-/** Tells whether a name is an IANA time zone or an alias of one, ignoring case. Offsets such as `+02:00` are not accepted. */
+/**
+ * Tells whether a name is an IANA time zone or an alias of one, ignoring case. Offsets such as `+02:00` are not accepted, nor
+ * abbreviations of ICU such as `IST`, which Temporal does not know.
+ */
 export function isTimeZone(name: string): boolean {
   let answer = known.get(name)
   if (answer === undefined) {
@@ -23,6 +27,7 @@ const MAX_NAME = 64
 function isAccepted(timeZone: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone })
+    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(timeZone)
     return true
   } catch {
     return false

@@ -108,6 +108,7 @@ t.test('localTimes finds the same time of day in every timezone, once', async t 
     ...ZONES,
     'Europe/Kiev',
     'FOO5',
+    'IST',
     '',
     '+02:00',
     'x'.repeat(100),
@@ -124,6 +125,7 @@ t.test('isTimeZone accepts names and aliases, and no offsets', async t => {
   for (const name of [...ZONES, 'Europe/Kyiv', 'Europe/Kiev', 'UTC', 'Asia/Calcutta', 'europe/berlin', 'EST5EDT']) {
     t.ok(isTimeZone(name), name)
   }
+  for (const name of ['IST', 'PST', 'bst']) t.notOk(isTimeZone(name), 'Temporal does not know it')
   for (const name of ['', 'FOO5', '+02:00', '-0500', 'Europe/Atlantis', 'Europe/Berlin\n', 'Z'.repeat(1_000)]) {
     t.notOk(isTimeZone(name), name)
   }

@@ -51,6 +51,15 @@ async function begin({ campaign_id }: QueuedCampaign, work: ReturnType<typeof op
   return scheduled_at
 }
 
+t.test('contacts with an abbreviation in place of a timezone get it in the timezone of the campaign', async t => {
+  const { send, campaign, work } = await open(t, {}, ['IST', 'PST'])
+  t.equal((await send('in 3 days')).status, 200)
+  const at = await begin(campaign, work)
+  await send_campaign(campaign, work)
+  const rows = await query('SELECT due_at FROM campaign_recipients WHERE campaign_id = $1', [campaign.campaign_id])
+  t.strictSame(rows, Array(4).fill({ due_at: at }))
+})
+
 const pass = ({ campaign_id }: QueuedCampaign, hours: number) =>
   query(`UPDATE campaign_recipients SET due_at = due_at - $2 * interval '1 hour' WHERE campaign_id = $1`, [
     campaign_id,
