@@ -1,6 +1,7 @@
 import { type Bounce, describeBounce } from '#lib/delivery/bounce_details.ts'
 import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
 import { parseReply, type ReplyClass } from '#lib/delivery/smtp_reply.ts'
+import { makeStorable } from '#lib/json/unstorable_json.ts'
 import type { ReportedRecipient } from './report.ts'
 
 /**
@@ -18,7 +19,7 @@ export type ReportedRefusal = {
  * Returns class and reason for a recipient that could not be reached. The failure is final even if the notice does not say so.
  */
 export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
-  const reply = replyOf(recipient)
+  const reply = makeStorable(replyOf(recipient))
   const parsed = parseReply(reply)
   const stage = UNAMBIGUOUS_STATUS.test(parsed.enhanced ?? '') ? 'rcpt' : 'dot'
   const reply_class = classifyReply({ ...parsed, stage })

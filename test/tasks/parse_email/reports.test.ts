@@ -90,6 +90,16 @@ const suppressed = async (account: TestAccount) =>
     row => `${row.address} ${row.reason}`,
   )
 
+t.test('a bounce whose reason Postgres cannot store is applied', async t => {
+  const account = await newAccount(world)
+  const { id, path } = await send(account)
+  await deliver([{ to: path, raw: notice('ann@y.com', { words: 'No such\0user' }) }])
+  const { status, events } = await readEmail(world, account, id)
+  t.equal(status, 'bounced')
+  t.match(events.at(-1), { type: 'bounced', bounce: { message: '550 5.1.1 No such?user' } })
+  t.strictSame(await suppressed(account), ['ann@y.com bounce'])
+})
+
 t.test('a bounce by SMTP turns delivered into bounced and suppresses', async t => {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
