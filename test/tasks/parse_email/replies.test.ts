@@ -101,6 +101,15 @@ t.test('an In-Reply-To with encoded words, as Exchange writes, links a reply too
   }
 })
 
+t.test('a reply that names an encoded id with a NUL character is linked by its other ids', async t => {
+  const { id, message_id } = await send()
+  const encoded = Buffer.from('<a\0b@y.com>').toString('base64')
+  const to = `tom@${account.domain}`
+  const fields = [`In-Reply-To: =?utf-8?B?${encoded}?=`, `References: ${message_id}`, 'From: ann@y.com', `To: ${to}`]
+  const raw = [...fields, 'Subject: Re', '', 'Hello'].join('\r\n')
+  shows(t, await receive({ raw, envelope: { from: 'ann@y.com', to } }), { reply_to_email_id: id })
+})
+
 t.test('automatic messages, lists and foreign ids are not linked', async t => {
   const { id, message_id, mail_from } = await send()
   const stranger = await receivingAccount()
