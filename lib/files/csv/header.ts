@@ -28,6 +28,7 @@ export function readHeader(head: string, given?: Delimiter): Header {
   const named = DELIMITERS.find(one => one === SEP_LINE.exec(head.trimStart())?.[1])
   const delimiter = given ?? named ?? guessDelimiter(line)
   const names = namesIn(line, delimiter)
+  if (line.includes('\u0000')) throw new HeaderError('The first line of the file has a NUL character.')
   if (names.length > MAX_COLUMNS) throw new HeaderError(`The file has more than ${MAX_COLUMNS} columns.`)
   return { delimiter, names: names.map(name => name.trim()) }
 }

@@ -159,3 +159,9 @@ t.test('a header with an unclosed quote after a literal one is refused', async t
     message: 'A quote in the first line of the file is not closed.',
   })
 })
+
+t.test('a header with a NUL character is refused', async t => {
+  const file = Buffer.from('email,na\0me\nx@b.com,1\n')
+  const message = 'The first line of the file has a NUL character.'
+  shows(t, await imports.ofFile(file, { domain: account.domain }), { statusCode: 422, message })
+})
