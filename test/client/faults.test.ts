@@ -1,4 +1,5 @@
 import t from 'tap'
+import { waitBefore } from '#client/source/calls/retries.ts'
 import { Mailbrook, MailbrookError } from '#client/source/index.ts'
 import { startApi } from '#test/support/api.ts'
 import { type Cut, startCuttingProxy } from '#test/support/client/cutting_proxy.ts'
@@ -161,6 +162,24 @@ t.test('each attempt has its own timeout, and a signal ends all', async t => {
   const signal = AbortSignal.timeout(30)
   const aborted = await client.emails.send(email, { signal, timeout: 20, retries: 1000 }).catch(error => error)
   t.equal(aborted, signal.reason, 'also during the wait between two tries')
+})
+
+t.test('no wait is longer than a minute, however often a call is retried', async t => {
+  const error = new MailbrookError(0, 'network_error', 'No.')
+  for (const retry of [0, 10, 30, 99]) {
+    const waits = Array.from({ length: 50 }, () => waitBefore(error, retry) ?? 0)
+    t.ok(Math.max(...waits) <= 60_000, `${retry}: ${Math.max(...waits)}`)
+  }
+})
+
+t.test('a timeout that is longer than a timer can be is none', async t => {
+  const port = await startServer(t, (_, response) => {
+    setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end(OK.body), 50)
+  })
+  for (const timeout of [Number.POSITIVE_INFINITY, 2 ** 31]) {
+    const client = new Mailbrook({ apiKey: 'mb_1', baseUrl: `http://${ALLOWED}:${port}`, timeout, retries: 0 })
+    shows(t, await client.emails.send(email).catch(error => error.toJSON()), { id: '1' })
+  }
 })
 
 t.test('a redirect is an error', async t => {

@@ -24,6 +24,9 @@ export type MailbrookOptions = {
 type Request = { url: string; init: RequestInit & { headers: Headers }; key: string | undefined; timeout: number }
 type Read<Answer> = (response: Response) => Promise<Answer>
 
+/** The longest time of a timer: with a longer one, such as Infinity, it ends at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** Sends requests, and retries them if that may help and cannot take effect twice. */
 export class Caller {
   /** Address of the server. */
@@ -102,7 +105,7 @@ export class Caller {
   ): Promise<Answer> {
     signal?.throwIfAborted()
     const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(), timeout)
+    const timer = setTimeout(() => limit.abort(), Math.min(timeout, LONGEST_TIMER_MS))
     const { fetch = globalThis.fetch } = this.#options
     try {
       const response = await fetch(url, {

@@ -1,6 +1,6 @@
 import type { MailbrookError } from '../error.ts'
 
-/** If a server asks for a longer wait, the call is not retried. */
+/** No wait is longer. If a server asks for a longer one, the call is not retried. */
 const LONGEST_WAIT_MS = 60_000
 const FIRST_WAIT_MS = 500
 
@@ -45,7 +45,7 @@ function neverSent({ cause }: MailbrookError): boolean {
 export function waitBefore(error: MailbrookError, retry: number): number | null {
   const asked = retryAfter(error.headers.get('retry-after'))
   if (asked !== null) return asked <= LONGEST_WAIT_MS ? asked : null
-  return Math.random() * FIRST_WAIT_MS * 2 ** retry
+  return Math.random() * Math.min(FIRST_WAIT_MS * 2 ** retry, LONGEST_WAIT_MS)
 }
 
 /** Reads `Retry-After`, which has seconds or a date (RFC 9110, section 10.2.3), as milliseconds from now. */
