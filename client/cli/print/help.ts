@@ -28,8 +28,8 @@ export function listHelp(commands: Command[], words: string[]): string {
 
 /** Returns a row for each command of one word, and then one for each group of commands. */
 function groupsOf(commands: Command[]): string[][] {
-  const groups = Map.groupBy(commands, ({ words }) => words[0] as string)
-  const rows = Array.from(groups, ([word, own]) => {
+  const rows = [...new Set(commands.map(({ words }) => words[0] as string))].map(word => {
+    const own = commands.filter(({ words }) => words[0] === word)
     const alone = own.find(({ words }) => words.length === 1)
     const verbs = own.filter(({ words }) => words.length > 1).map(({ words }) => words.slice(1).join(' '))
     return [word, [alone?.summary, verbs.join(', ')].filter(Boolean).join('; ')]
