@@ -60,3 +60,10 @@ export const COMMON: Option[] = [
   },
   { name: 'help', type: 'flag', short: 'h', description: 'Explain the command.' },
 ]
+
+const COMMON_NAMES = new Set(COMMON.map(({ name }) => name))
+
+/** Returns the option of a value of a request. One that is named as an option of every command, such as `api_key`, gets a prefix. */
+export function optionName(name: string): string {
+  return COMMON_NAMES.has(name) ? `body_${name}` : name
+}

@@ -1,5 +1,5 @@
 import type { Page, Pages } from '../source/index.ts'
-import type { Call, Command, Values } from './command.ts'
+import { type Call, type Command, optionName, type Values } from './command.ts'
 import { cliError } from './errors.ts'
 import { jsonOf, readText } from './input/arguments.ts'
 import { confirm } from './input/confirm.ts'
@@ -30,15 +30,16 @@ const NEEDS_CONFIRMATION = /^(?:DELETE |POST \/campaigns\/\{id\}\/send$|POST \/s
 /** Makes the command of an operation. Its options are the parameters and the members of the request. */
 export function commandOf(operation: Operation): Command {
   const { words, summary, description, ids, query, body, kind, is_keyed } = operation
+  const own = (option: Option): Option => ({ ...option, name: optionName(option.name) })
   return {
     words,
     summary,
     ...(description ? { description } : {}),
     operands: ids,
     options: [
-      ...query,
+      ...query.map(own),
       // Nothing is required here, since `--body` may contain it.
-      ...(body ?? []).map(({ required: _, ...option }) => option),
+      ...(body ?? []).map(({ required: _, ...option }) => own(option)),
       ...(body ? [BODY] : []),
       ...(is_keyed ? [KEY] : []),
       ...(kind === 'page' ? [ALL] : []),
@@ -110,5 +111,6 @@ export async function openFile(path: string): Promise<Blob> {
 }
 
 function pick(options: Option[], values: Values): Values {
-  return Object.fromEntries(options.filter(({ name }) => name in values).map(({ name }) => [name, values[name]]))
+  const given = options.filter(({ name }) => optionName(name) in values)
+  return Object.fromEntries(given.map(({ name }) => [name, values[optionName(name)]]))
 }

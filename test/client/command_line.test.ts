@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { COMMON } from '#client/cli/command.ts'
+import { COMMANDS } from '#client/cli/commands.ts'
 import { startApi } from '#test/support/api.ts'
 import { CommandLine } from '#test/support/client/command_line.ts'
 import { findFreePort } from '#test/support/free_port.ts'
@@ -18,6 +20,8 @@ const work = openWork(t, world, 'capture')
 work.sender.start()
 const { pg } = world.pool
 const home = t.testdir()
+/** An id that nothing has. */
+const MISSING = '01a20009-1136-75ca-8d25-9b84c176d8e8'
 const from = `Acme <a@${account.domain}>`
 
 const shell = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url, XDG_CONFIG_HOME: home })
@@ -47,11 +51,20 @@ t.test('a wrong command is refused before anything is sent', async t => {
   }
 })
 
+t.test('each option of a command has one meaning', async t => {
+  for (const { words, options } of COMMANDS) {
+    const names = [...options, ...COMMON].map(({ name }) => name)
+    t.strictSame(names, [...new Set(names)], words.join(' '))
+  }
+  const provider = ['--api-user', 'acme', '--body-api-key', 'key']
+  const { error } = await shell.run(['domains', 'dns', 'publish-at-namecheap', MISSING, ...provider])
+  shows(t, error, { statusCode: 404, name: 'not_found' })
+})
+
 t.test('the exit code shows the kind of failure', async t => {
   const nobody = `http://127.0.0.1:${await findFreePort()}`
-  const missing = '01a20009-1136-75ca-8d25-9b84c176d8e8'
   for (const [args, code, error] of [
-    [['emails', 'get', missing], 5, { statusCode: 404, name: 'not_found' }],
+    [['emails', 'get', MISSING], 5, { statusCode: 404, name: 'not_found' }],
     [['emails', 'list', '--api-key', 'mb_x'], 4, { statusCode: 403, name: 'invalid_api_key' }],
     [['emails', 'list', '--base-url', nobody, '--retries', '0'], 3, { statusCode: 0, name: 'network_error' }],
     [['send', '--from', from, '--to', 'x', '--subject', 'x'], 1, { statusCode: 422, name: 'invalid_to_address' }],

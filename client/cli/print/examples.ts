@@ -1,3 +1,4 @@
+import { optionName } from '../command.ts'
 import { flagOf } from '../input/arguments.ts'
 import type { Operation, Option } from '../operation.ts'
 
@@ -10,5 +11,5 @@ export function exampleOf({ words, ids, query, body = [] }: Operation): string {
 
 function optionText({ name, type, values }: Option): string {
   const value = { number: '1', json: "'[]'", boolean: '', flag: '', list: 'VALUE', file: 'FILE', string: 'VALUE' }[type]
-  return `--${flagOf(name)} ${values?.[0] ?? value}`.trim()
+  return `--${flagOf(optionName(name))} ${values?.[0] ?? value}`.trim()
 }

@@ -1,3 +1,4 @@
+import { optionName } from '#client/cli/command.ts'
 import { OPERATIONS } from '#client/cli/generated/operations.ts'
 import type { Option } from '#client/cli/operation.ts'
 import type { Method } from '../client/read_methods.ts'
@@ -35,7 +36,7 @@ export function commandText(method: Method): string {
 }
 
 function optionText(option: Option, value: unknown): string[] {
-  const flag = option.name.replaceAll('_', '-')
+  const flag = optionName(option.name).replaceAll('_', '-')
   if (option.type === 'boolean') return [value ? `--${flag}` : `--no-${flag}`]
   return textsOf(option, value).map(text => `--${flag} ${shellWord(text)}`)
 }
