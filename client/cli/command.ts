@@ -35,10 +35,17 @@ export type Call = {
   environment: Record<string, string | undefined>
 }
 
+/** Address of a server on this machine, used if no other is given. */
+export const DEFAULT_URL = 'http://localhost:3000'
+
 /** Options of every command. */
 export const COMMON: Option[] = [
   { name: 'json', type: 'flag', description: 'Print JSON, even on a terminal.' },
-  { name: 'fields', type: 'string', description: 'Print only these fields, separated by commas.' },
+  {
+    name: 'fields',
+    type: 'string',
+    description: 'Print only these fields, separated by commas; of a list, these fields of its items.',
+  },
   { name: 'profile', type: 'string', short: 'p', description: 'Use this profile: see `mailbrook login`.' },
   { name: 'api_key', type: 'string', description: 'API key. Default: MAILBROOK_API_KEY, or the key of the profile.' },
   {

@@ -77,7 +77,7 @@ async function runOperation(operation: Operation, call: Call): Promise<void> {
 /** Prints a page. For programs it is one record, since they need `has_more`. */
 function printPage(page: Page<{ id: string }>, { output }: Call): void {
   if (output.isJson) {
-    output.record(page)
+    output.page(page)
     return
   }
   output.items(page.data)

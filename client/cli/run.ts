@@ -1,6 +1,6 @@
 import { VERSION } from '../source/generated/version.ts'
 import type { Mailbrook } from '../source/index.ts'
-import type { Call, Command, Values } from './command.ts'
+import { type Call, type Command, DEFAULT_URL, type Values } from './command.ts'
 import { COMMANDS, findCommand } from './commands.ts'
 import { cliError, exitCodeOf, shownError } from './errors.ts'
 import { readArguments } from './input/arguments.ts'
@@ -13,7 +13,6 @@ import { Output } from './print/output.ts'
 type Environment = Record<string, string | undefined>
 
 const INTERRUPTED = 130
-const DEFAULT_URL = 'http://localhost:3000'
 
 /** Runs one command; returns the exit code of the process. */
 export async function run(args: string[], environment: Environment): Promise<number> {

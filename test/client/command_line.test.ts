@@ -123,6 +123,18 @@ t.test('a list is one page as a record, or one line per item', async t => {
   t.equal(saved.code, 0, saved.stderr)
   const page = await shell.run(['contacts', 'list', '--domain', account.domain, '--limit', '3'])
   shows(t, page.lines, [{ object: 'list', has_more: true }])
+  const named = await shell.run([
+    ...['contacts', 'list', '--domain', account.domain, '--limit', '2', '--fields', 'email,id'],
+  ])
+  const { data, ...rest } = named.lines[0]
+  t.strictSame(rest, { object: 'list', has_more: true })
+  t.strictSame(
+    data.map((item: object) => Object.keys(item)),
+    [
+      ['email', 'id'],
+      ['email', 'id'],
+    ],
+  )
   const all = await shell.run(['contacts', 'list', '--domain', account.domain, '--all', '--fields', 'email'])
   t.strictSame(all.lines.map(({ email }) => email).sort(), contacts.map(({ email }) => email).sort())
   t.strictSame(Object.keys(all.lines[0]), ['email'])
@@ -188,6 +200,11 @@ t.test('profiles store keys in a file that only the owner may read', async t => 
   await alone.run(['login', '--base-url', api.url, '--name', 'sending', '--api-key', account.sending_key])
   shows(t, (await alone.run(['whoami'])).lines, [{ access: 'sending' }])
   shows(t, (await alone.run(['whoami', '-p', 'default'])).lines, [{ access: 'full' }])
+  const again = await alone.run(['login', '--name', 'sending', '--api-key', account.sending_key])
+  t.equal(again.code, 0, 'the address is that of the profile')
+  const given = new CommandLine({ XDG_CONFIG_HOME: join(home, 'given'), MAILBROOK_BASE_URL: api.url })
+  t.equal((await given.run(['login'], account.key)).code, 0, 'or that of the environment')
+  shows(t, (await given.run(['profiles'])).lines, [{ name: 'default', base_url: api.url }])
   const wrong = await alone.run(['login', '--base-url', api.url, '--name', 'wrong', '--api-key', 'mb_x'])
   t.equal(wrong.code, 4)
   await alone.run(['profiles', '--use', 'default'])

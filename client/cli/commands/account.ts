@@ -1,10 +1,9 @@
-import type { Call, Command } from '../command.ts'
+import { type Call, type Command, DEFAULT_URL } from '../command.ts'
 import { cliError } from '../errors.ts'
 import { accessOf } from '../input/access.ts'
 import { readText } from '../input/arguments.ts'
 import { askSecret } from '../input/ask_secret.ts'
 
-const DEFAULT_URL = 'http://localhost:3000'
 const name = { name: 'name', type: 'string' as const, description: 'Name of the profile. Default: `default`.' }
 
 export const accountCommands: Command[] = [
@@ -56,13 +55,15 @@ export const accountCommands: Command[] = [
   },
 ]
 
-async function login({ values, output, profiles, signal }: Call): Promise<void> {
-  const { base_url = DEFAULT_URL, api_key, name = 'default' } = values as Record<string, string>
+async function login({ values, output, profiles, signal, environment }: Call): Promise<void> {
+  const { base_url: address, api_key, name = 'default' } = values as Record<string, string | undefined>
+  const known = profiles.list().find(one => one.name === name)
+  const base_url = address ?? environment.MAILBROOK_BASE_URL ?? known?.base_url ?? DEFAULT_URL
   const given = api_key ?? (output.isTerminal ? await askSecret('API key: ', signal) : readText('@-'))
   const profile = { api_key: given.trim(), base_url }
   const { Mailbrook } = await import('../../source/index.ts')
   const client = new Mailbrook({ apiKey: profile.api_key, baseUrl: base_url })
   const access = await accessOf(client, signal)
   profiles.save(name, profile)
-  output.note(`Stored as the profile ${name} (${access} access), in ${profiles.path}`)
+  output.note(`Stored as the profile ${name} (${access} access to ${base_url}), in ${profiles.path}`)
 }

@@ -36,6 +36,11 @@ export class Output {
     this.#write(this.isJson ? JSON.stringify(shown) : recordText(shown))
   }
 
+  /** Writes a page of a list as one record. Of its items, only the requested fields are written. */
+  page(page: { data: object[] }): void {
+    this.#write(JSON.stringify({ ...page, data: page.data.map(item => this.#pick(item as Item)) }))
+  }
+
   /** Writes items of a list: a line of JSON each, or rows of a table with a header before the first row. */
   items(items: object[]): void {
     const shown = items.map(item => this.#pick(item as Item))
