@@ -1,7 +1,8 @@
 import type { Page, Pages } from '../source/index.ts'
+import { fs, fsPromises } from './builtins.ts'
 import { type Call, type Command, optionName, type Values } from './command.ts'
 import { cliError } from './errors.ts'
-import { jsonOf, readText } from './input/arguments.ts'
+import { jsonOf } from './input/arguments.ts'
 import { confirm } from './input/confirm.ts'
 import type { Operation, Option } from './operation.ts'
 import { exampleOf } from './print/examples.ts'
@@ -104,10 +105,19 @@ export async function readBody(options: Option[], values: Values): Promise<unkno
   return { ...given, ...members }
 }
 
-/** Opens a file of any size, which is read while it is sent. */
+/**
+ * Opens a file of any size, which is read while it is sent. The standard input and pipes, such as `<(zcat contacts.csv.gz)`, have
+ * no size and are read first, as bytes: the server detects their encoding.
+ */
 export async function openFile(path: string): Promise<Blob> {
-  const { openAsBlob } = await import('node:fs')
-  return path === '-' ? new Blob([readText('@-')]) : openAsBlob(path)
+  const { createReadStream, openAsBlob } = fs()
+  try {
+    if (path !== '-' && (await fsPromises().stat(path)).isFile()) return await openAsBlob(path)
+    const { blob } = await import('node:stream/consumers')
+    return (await blob(path === '-' ? process.stdin : createReadStream(path))) as Blob
+  } catch (error) {
+    throw cliError(`${path} cannot be read: ${(error as Error).message}`, error)
+  }
 }
 
 function pick(options: Option[], values: Values): Values {

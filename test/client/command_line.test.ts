@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { COMMON } from '#client/cli/command.ts'
 import { COMMANDS } from '#client/cli/commands.ts'
@@ -188,6 +190,30 @@ t.test('contacts import reports faults with their lines', async t => {
   t.equal(code, 0, stderr)
   shows(t, lines, [{ status: 'completed', counts: { total: 2, created: 1, failed: 1 } }])
   t.match(stderr, /^Line 3: /m)
+})
+
+t.test('contacts import sends the bytes of the standard input and of a pipe', async t => {
+  const domain = ['--domain', account.domain, '--no-wait']
+  const given = await shell.run(
+    ['contacts', 'import', '-', ...domain],
+    Buffer.from('email,first_name\nj@y.com,J\xf6rg\n', 'latin1'),
+  )
+  t.match(given.stderr, /^Sending 30 bytes$/m)
+  const pipe = join(home, 'pipe')
+  await promisify(execFile)('mkfifo', [pipe])
+  const [piped] = await Promise.all([
+    shell.run(['contacts', 'import', pipe, ...domain]),
+    writeFile(pipe, 'email\np@y.com\n'),
+  ])
+  t.match(piped.stderr, /^Sending 14 bytes$/m)
+  await work.importer.offer([given.lines[0].id, piped.lines[0].id])
+  await work.importer.idle()
+  shows(t, (await shell.run(['contacts', 'get', 'j@y.com', '--domain', account.domain])).lines, [
+    { first_name: 'Jörg' },
+  ])
+  shows(t, (await shell.run(['contacts', 'get', 'p@y.com', '--domain', account.domain])).lines, [{ email: 'p@y.com' }])
+  const missing = await shell.run(['contacts', 'import', '/nonexistent', ...domain])
+  t.match(missing.error, { name: 'cli_error', message: /^\/nonexistent cannot be read: / })
 })
 
 t.test('profiles store keys in a file that only the owner may read', async t => {

@@ -28,7 +28,7 @@ export class CommandLine {
   }
 
   /** Runs a command until it ends. `input`: its standard input. */
-  async run(args: string[], input = ''): Promise<Result> {
+  async run(args: string[], input: string | Buffer = ''): Promise<Result> {
     const child = spawn(process.execPath, [MAIN, ...args], { env: this.#environment })
     child.stdin.on('error', () => {}).end(input)
     const [stdout, stderr, code] = await Promise.all([
