@@ -50,9 +50,18 @@ t.test('templates pull writes files, and push sends those that changed', async t
   await writeFile(join(root, 'bye/body.html'), '<p>Bye</p>')
   const pushed = await shell.run(['templates', 'push', root, '--publish'])
   const actions = Object.fromEntries(pushed.lines.map(({ name, action }) => [name, action]))
-  t.strictSame(actions, { [unnamed.id]: 'unchanged', bye: 'created and published', welcome: 'updated and published' })
+  t.strictSame(actions, { [unnamed.id]: 'published', bye: 'created and published', welcome: 'updated and published' })
   shows(t, await template('welcome'), { html: '<p>Hello {{name}}</p>', text: null, has_unpublished_versions: false })
   shows(t, await template('bye'), { name: 'Bye', subject: 'Bye', status: 'published' })
+
+  // The second push publishes what the first one changed.
+  await writeFile(join(folder, 'body.html'), '<p>Hello again {{name}}</p>')
+  const changed = await shell.run(['templates', 'push', root])
+  t.equal(changed.lines.find(({ name }) => name === 'welcome').action, 'updated')
+  shows(t, await template('welcome'), { has_unpublished_versions: true })
+  const later = await shell.run(['templates', 'push', root, '--publish'])
+  t.equal(later.lines.find(({ name }) => name === 'welcome').action, 'published')
+  shows(t, await template('welcome'), { has_unpublished_versions: false })
 
   await writeFile(join(root, 'bye/body.html'), '<p>Bye bye</p>')
   await writeFile(join(folder, 'template.json'), '{')

@@ -30,7 +30,9 @@ export const templateCommands: Command[] = [
     summary: 'Create and change templates from files that `templates pull` wrote',
     description: 'Templates that are not in the folder stay as they are. Emails use a change once it is published.',
     operands: [folder],
-    options: [{ name: 'publish', type: 'flag', description: 'Publish the templates that have changed.' }],
+    options: [
+      { name: 'publish', type: 'flag', description: 'Publish the templates whose newest version is not published.' },
+    ],
     examples: ['mailbrook templates push templates', 'mailbrook templates push templates --publish'],
     run: push,
   },
@@ -76,10 +78,11 @@ async function push({ client, operands, values, output, signal }: Call): Promise
   // All files are read before the first request, so that a mistake in one of them changes nothing.
   const files = await Promise.all(names.map(async ({ name }) => ({ name, ...(await readFiles(join(root, name))) })))
   for (const { name, fields, found } of files) {
-    const { id, action } = await save(api, name, fields, found, signal)
-    const isPublished = values.publish === true && action !== 'unchanged'
-    if (isPublished) await api.templates.publish(id, { signal })
-    output.items([{ name, id, action: isPublished ? `${action} and published` : action }])
+    const { id, action, is_published } = await save(api, name, fields, found, signal)
+    const publishes = values.publish === true && !is_published
+    if (publishes) await api.templates.publish(id, { signal })
+    const actions = [...(publishes && action === 'unchanged' ? [] : [action]), ...(publishes ? ['published'] : [])]
+    output.items([{ name, id, action: actions.join(' and ') }])
   }
 }
 
@@ -100,7 +103,8 @@ async function readFiles(path: string): Promise<{ fields: NewTemplate; found: Re
   }
 }
 
-type Saved = { id: string; action: 'created' | 'updated' | 'unchanged' }
+/** `is_published`: the newest version is. An earlier push may have changed the template without publishing it. */
+type Saved = { id: string; action: 'created' | 'updated' | 'unchanged'; is_published: boolean }
 
 async function save(
   api: Mailbrook,
@@ -115,13 +119,14 @@ async function save(
   })
   if (!known) {
     const { id } = await api.templates.create({ ...fields, alias: name }, { signal })
-    return { id, action: 'created' }
+    return { id, action: 'created', is_published: false }
   }
   const files = filesOf(known)
   const isSame = (file: string) => file !== FIELDS && files[file] === found[file]
   const isEqual = isSame(HTML) && isSame(TEXT) && sameJson(files[FIELDS], found[FIELDS])
   if (!isEqual) await api.templates.update(known.id, fields, { signal })
-  return { id: known.id, action: isEqual ? 'unchanged' : 'updated' }
+  const is_published = isEqual && known.status === 'published' && !known.has_unpublished_versions
+  return { id: known.id, action: isEqual ? 'unchanged' : 'updated', is_published }
 }
 
 /** Compares two JSON texts, ignoring indentation. */
