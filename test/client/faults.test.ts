@@ -182,6 +182,13 @@ t.test('a timeout that is longer than a timer can be is none', async t => {
   }
 })
 
+t.test('a response that is not JSON returns the idempotency key', async t => {
+  const { client } = await startAnswers([{ status: 200, body: '<h1>Sign in</h1>' }])
+  const error = await client.emails.send(email, { idempotencyKey: 'k' }).catch(error => error)
+  t.ok(MailbrookError.is(error, 'unexpected_response'))
+  t.equal(error.idempotencyKey, 'k')
+})
+
 t.test('a redirect is an error', async t => {
   const { client } = await startAnswers([{ status: 301, headers: { location: 'https://mail.acme.com/api' }, body: '' }])
   shows(t, (await client.emails.send(email).catch(error => error)).toJSON(), {

@@ -118,6 +118,20 @@ t.test('invalid arguments throw before anything is sent', async t => {
   t.throws(() => new Mailbrook({ apiKey: 'x', baseUrl: 'mail' }), { statusCode: null, name: 'client_error' })
 })
 
+t.test('values that a header cannot have throw a client_error without them', async t => {
+  const email = { from, to: 'b@b.com', subject: 'x', text: 'x' }
+  const broken = new Mailbrook({ apiKey: 'mb_\u2026', baseUrl: api.url })
+  for (const [call, name] of [
+    [client.emails.send(email, { idempotencyKey: 'заказ-17' }), 'idempotency-key'],
+    [client.emails.send(email, { headers: { 'x-a': 'a\nb' } }), 'x-a'],
+    [broken.usage.get(), 'authorization'],
+  ] as const) {
+    const error = await (call as Promise<unknown>).catch((error: unknown) => error)
+    t.ok(MailbrookError.is(error, 'client_error'), name)
+    t.equal((error as Error).message, `The header \`${name}\` has characters that a header cannot have.`)
+  }
+})
+
 t.test('a wrong API key throws the error of the API', async t => {
   const stranger = new Mailbrook({ apiKey: 'mb_x', baseUrl: api.url })
   const error = await stranger.emails

@@ -1,6 +1,7 @@
 import { clientError, MailbrookError } from '../error.ts'
 import { VERSION } from '../generated/version.ts'
 import { encodeBody } from './body.ts'
+import { headersOf } from './headers.ts'
 import type { BatchOptions, Input } from './options.ts'
 import { readError, readJson, reasonOf } from './read_response.ts'
 import { mayRetry, sleep, waitBefore } from './retries.ts'
@@ -22,7 +23,7 @@ export type MailbrookOptions = {
 }
 
 type Request = { url: string; init: RequestInit & { headers: Headers }; key: string | undefined; timeout: number }
-type Read<Answer> = (response: Response) => Promise<Answer>
+type Read<Answer> = (response: Response, key: string | undefined) => Promise<Answer>
 
 /** The longest time of a timer: with a longer one, such as Infinity, it ends at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -47,7 +48,7 @@ export class Caller {
 
   /** Returns the body of the response. */
   json<Answer>(method: string, path: string, input: Input, options?: BatchOptions): Promise<Answer> {
-    return this.#send(method, path, input, options, async response => (await readJson(response)) as Answer)
+    return this.#send(method, path, input, options, async (...read) => (await readJson(...read)) as Answer)
   }
 
   /** Returns the response once its headers have arrived. Its body may take any time. */
@@ -82,12 +83,14 @@ export class Caller {
   #request(method: string, path: string, { body, query, keyed }: Input, options: BatchOptions): Request {
     const { apiKey, timeout = 30_000 } = this.#options
     const encoded = body === undefined ? null : encodeBody(body)
-    const headers = new Headers({ 'user-agent': `mailbrook/${VERSION}`, ...this.#options.headers, ...options.headers })
-    headers.set('authorization', `Bearer ${apiKey}`)
-    if (encoded?.content_type) headers.set('content-type', encoded.content_type)
-    if (options.validation) headers.set('x-batch-validation', options.validation)
     const key = keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
-    if (key !== undefined) headers.set('idempotency-key', key)
+    const headers = headersOf({
+      ...{ 'user-agent': `mailbrook/${VERSION}`, ...this.#options.headers, ...options.headers },
+      authorization: `Bearer ${apiKey}`,
+      ...(encoded?.content_type ? { 'content-type': encoded.content_type } : {}),
+      ...(options.validation ? { 'x-batch-validation': options.validation } : {}),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    })
     return {
       url: `${this.baseUrl}/api${path}${encodeQuery(query)}`,
       // Redirects are not followed, since a POST would become a GET.
@@ -113,7 +116,7 @@ export class Caller {
         signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
       })
       if (!response.ok) throw await readError(response, key)
-      return await read(response)
+      return await read(response, key)
     } catch (error) {
       if (error instanceof MailbrookError) throw error
       signal?.throwIfAborted()

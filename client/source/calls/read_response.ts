@@ -4,12 +4,12 @@ import { MailbrookError } from '../error.ts'
 const UNEXPECTED = 'unexpected_response'
 const SHOWN_TEXT = 200
 
-export async function readJson(response: Response): Promise<unknown> {
+export async function readJson(response: Response, idempotencyKey: string | undefined): Promise<unknown> {
   const text = await response.text()
   try {
     return JSON.parse(text)
   } catch {
-    throw unexpected(response, text, undefined)
+    throw unexpected(response, text, idempotencyKey)
   }
 }
 
