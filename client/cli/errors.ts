@@ -5,6 +5,19 @@ export function cliError(message: string, cause?: unknown): MailbrookError {
   return new MailbrookError(null, 'cli_error', message, { cause })
 }
 
+/** Names of results that a command reports as errors, after it has done its work. */
+export type OutcomeName =
+  | 'emails_refused'
+  | 'import_failed'
+  | 'not_delivered'
+  | 'not_sent'
+  | 'not_verified'
+  | 'problems_found'
+
+export function outcomeError(name: OutcomeName, message: string): MailbrookError {
+  return new MailbrookError(null, name, message)
+}
+
 /** Converts anything that was thrown to the error that is printed. */
 export function shownError(error: unknown): MailbrookError {
   if (!(error instanceof MailbrookError)) return cliError(error instanceof Error ? error.message : String(error), error)

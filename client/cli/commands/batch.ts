@@ -4,7 +4,7 @@ import { MailbrookError } from '../../source/error.ts'
 import type { NewEmail } from '../../source/index.ts'
 import { crypto, fs } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
-import { cliError } from '../errors.ts'
+import { cliError, outcomeError } from '../errors.ts'
 
 const SLICE = 100
 
@@ -13,7 +13,7 @@ export const batchCommands: Command[] = [
     words: ['emails', 'batch'],
     summary: 'Send many emails, one per line of a file',
     description:
-      'Each line of the file is an email as JSON, with the fields of POST /emails. Requests send 100 lines each. If a run is interrupted, run the same command again: emails that it sent within the last 24 hours are not sent again. Prints a line of JSON for each email with its line, and its id or the reason why it was refused.',
+      'Each line of the file is an email as JSON, with the fields of POST /emails. Requests send 100 lines each. If a run is interrupted, run the same command again with the same file: emails that it sent within the last 24 hours are not sent again. Do not change the file meanwhile: a request in which a line has changed is sent whole. Put corrected lines into another file. Prints a line of JSON for each email with its line, and its id or the reason why it was refused.',
     operands: [{ name: 'file', description: 'A file with a JSON object per line, or `-` for the standard input.' }],
     options: [
       { name: 'from_line', type: 'number', description: 'Begin at this line. Default: 1.' },
@@ -53,8 +53,10 @@ async function runBatch(call: Call): Promise<void> {
   }
   const { accepted, refused } = counts
   output.note(`${accepted} emails were accepted, ${refused} were refused.`)
-  if (refused > 0)
-    throw new MailbrookError(null, 'emails_refused', `${refused} of ${accepted + refused} emails were refused.`)
+  if (refused > 0) {
+    output.note('To send corrected lines, put them into another file: of a changed file, emails may be sent again.')
+    throw outcomeError('emails_refused', `${refused} of ${accepted + refused} emails were refused.`)
+  }
 }
 
 /** Yields the lines of a file in slices of SLICE lines. Skips empty lines, but counts them for the line numbers. */

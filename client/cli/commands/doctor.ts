@@ -2,6 +2,7 @@ import { MailbrookError } from '../../source/error.ts'
 import { VERSION } from '../../source/generated/version.ts'
 import type { Domain, Mailbrook } from '../../source/index.ts'
 import type { Call, Command } from '../command.ts'
+import { outcomeError } from '../errors.ts'
 import { accessOf } from '../input/access.ts'
 
 /** `fix`: what to do about it. */
@@ -44,11 +45,7 @@ async function runDoctor(call: Call): Promise<void> {
   }
   const problems = findings.filter(({ level }) => level === 'problem').length
   if (problems > 0)
-    throw new MailbrookError(
-      null,
-      'problems_found',
-      `${problems} ${problems === 1 ? 'problem was' : 'problems were'} found.`,
-    )
+    throw outcomeError('problems_found', `${problems} ${problems === 1 ? 'problem was' : 'problems were'} found.`)
 }
 
 async function checkServer(address: string, signal: AbortSignal): Promise<Finding> {

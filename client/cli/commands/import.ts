@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MailbrookError } from '../../source/error.ts'
 import type { NewContactImport } from '../../source/index.ts'
 import type { Call, Command } from '../command.ts'
+import { outcomeError } from '../errors.ts'
 import { OPERATIONS } from '../generated/operations.ts'
 import type { Operation } from '../operation.ts'
 import { commandOf, openFile, readBody } from '../operation_commands.ts'
@@ -50,6 +50,5 @@ async function runImport(call: Call): Promise<void> {
   output.record(shown)
   for (const { line, message } of errors.slice(0, SHOWN_ERRORS)) output.note(`Line ${line}: ${message}`)
   if (errors.length > SHOWN_ERRORS) output.note(`More: mailbrook contacts imports errors ${found.id} --all`)
-  if (found.status !== 'completed')
-    throw new MailbrookError(null, 'import_failed', `The import is \`${found.status}\`.`)
+  if (found.status !== 'completed') throw outcomeError('import_failed', `The import is \`${found.status}\`.`)
 }

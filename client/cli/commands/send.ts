@@ -1,9 +1,8 @@
 import { basename } from 'node:path'
-import { MailbrookError } from '../../source/error.ts'
 import type { NewAttachment, NewEmail } from '../../source/index.ts'
 import { fsPromises } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
-import { cliError } from '../errors.ts'
+import { cliError, outcomeError } from '../errors.ts'
 import { OPERATIONS } from '../generated/operations.ts'
 import type { Operation, Option } from '../operation.ts'
 import { commandOf, readBody } from '../operation_commands.ts'
@@ -59,7 +58,7 @@ async function runSend(call: Call): Promise<void> {
     signal,
   })
   output.record({ id, status, last_event, events })
-  if (status !== 'delivered') throw new MailbrookError(null, 'not_delivered', `The email is \`${status}\`.`)
+  if (status !== 'delivered') throw outcomeError('not_delivered', `The email is \`${status}\`.`)
 }
 
 async function readAttachment(given: string): Promise<NewAttachment> {

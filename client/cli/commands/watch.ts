@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MailbrookError } from '../../source/error.ts'
 import type { Campaign, Domain } from '../../source/index.ts'
 import type { Call, Command } from '../command.ts'
+import { outcomeError } from '../errors.ts'
 import { follow } from '../follow.ts'
 import { OPERATIONS } from '../generated/operations.ts'
 import type { Operation, Option } from '../operation.ts'
@@ -66,8 +66,7 @@ async function waitForDomain({ client, operands, output, signal }: Call): Promis
   const isDone = ({ status }: Domain) => status !== 'pending' && status !== 'not_started'
   const domain = await pollUntil(() => api.domains.get(operands[0] as string, { signal }), isDone, signal)
   output.items(domain.records)
-  if (domain.status !== 'verified')
-    throw new MailbrookError(null, 'not_verified', `The domain is \`${domain.status}\`.`)
+  if (domain.status !== 'verified') throw outcomeError('not_verified', `The domain is \`${domain.status}\`.`)
 }
 
 async function waitForCampaign({ client, operands, output, signal }: Call): Promise<void> {
@@ -81,7 +80,7 @@ async function waitForCampaign({ client, operands, output, signal }: Call): Prom
   }
   const { status } = await pollUntil(read, isDone, signal)
   output.record(await api.campaigns.stats(id, {}, { signal }))
-  if (status !== 'sent') throw new MailbrookError(null, 'not_sent', `The campaign is \`${status}\`.`)
+  if (status !== 'sent') throw outcomeError('not_sent', `The campaign is \`${status}\`.`)
 }
 
 async function pollUntil<Value>(

@@ -1,3 +1,4 @@
+import type { OutcomeName } from '#client/cli/errors.ts'
 import type { ClientErrorName } from '#client/source/error.ts'
 import type { ErrorName } from '#lib/errors.ts'
 
@@ -56,7 +57,7 @@ export const REMEDIES: Record<ErrorName, string> = {
   application_error: 'Check what responds at the base URL: it may be a proxy or another program instead of Mailbrook.',
 }
 
-type OwnName = ClientErrorName | 'cli_error'
+type OwnName = ClientErrorName | 'cli_error' | OutcomeName
 
 /** Errors that the client library and the command line create themselves: status, meaning and advice. */
 export const CLIENT_ERRORS: Record<OwnName, [status: string, meaning: string, remedy: string]> = {
@@ -82,4 +83,30 @@ export const CLIENT_ERRORS: Record<OwnName, [status: string, meaning: string, re
     'The request is not signed with this secret, or is too old.',
     'Verify the raw body, before it is parsed, with the secret of this webhook, and check your clock.',
   ],
+  emails_refused: [
+    'null',
+    'Some lines of `mailbrook emails batch` were refused; the others were accepted.',
+    'Correct the lines with an `error`, and send them from another file.',
+  ],
+  import_failed: [
+    'null',
+    'The import of contacts that the command waited for has failed.',
+    'See `error` of the import: `mailbrook contacts imports get ID`.',
+  ],
+  not_delivered: [
+    'null',
+    'The email that `--wait` waited for has another final status than `delivered`.',
+    'See its events, which are printed: `mailbrook emails get ID`.',
+  ],
+  not_sent: [
+    'null',
+    'The campaign that `--wait` waited for was not sent, or is scheduled for later.',
+    'See its status and `pause_reason`: `mailbrook campaigns get ID`.',
+  ],
+  not_verified: [
+    'null',
+    'The domain that `--wait` waited for is not verified.',
+    'Publish the records whose status is not `verified`, and run the command again.',
+  ],
+  problems_found: ['null', '`mailbrook doctor` found a problem.', 'Do what its findings say in `fix`.'],
 }
