@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { createInvitation } from '#flows/members/member_links.ts'
 import { startApi } from '#test/support/api.ts'
@@ -36,6 +37,24 @@ t.test('the request log hides the link of an invitation', async t => {
   const { url } = made as unknown as { url: string }
   t.match(log.text, '/join/[redacted]')
   t.notMatch(log.text, url)
+})
+
+t.test('a migration deletes logged invitations with a link', async t => {
+  const other = await newAccount(world)
+  const url = `https://mail.acme.com/join/${'x-_A'.repeat(11).slice(1)}`
+  const insert = (endpoint: string, response: object) =>
+    world.pool.pg.query(
+      `INSERT INTO logs (account_id, created_at, method, endpoint, response_status, user_agent, response_body)
+       VALUES ($1, now(), 'POST', $2, 201, 'test', $3)`,
+      [other.id, endpoint, response],
+    )
+  for (const endpoint of ['/members', '/Members/']) await insert(endpoint, { object: 'invitation', url })
+  await insert('/members', { object: 'invitation', url: 'https://mail.acme.com/join/[redacted]' })
+  await insert('/emails', { id: '1' })
+  const migration = new URL('../../../sql/migrations/0065_logged_invitations.sql', import.meta.url)
+  await world.pool.pg.query(await readFile(migration, 'utf8'))
+  const { rows } = await world.pool.pg.query('SELECT endpoint FROM logs WHERE account_id = $1 ORDER BY id', [other.id])
+  t.same(rows, [{ endpoint: '/members' }, { endpoint: '/emails' }])
 })
 
 t.test('a member who was removed from the only account can be invited again', async t => {
