@@ -45,8 +45,10 @@ export function fieldHtml(field: Field, prefix: string, problem: Problem | null)
   const attributes = html`id="${id}" name="${name}"${booleanAttributes({ required: field.required })}${attribute('aria-describedby', descriptions)}${attribute('aria-invalid', isInvalid ? 'true' : '')}`
   const hintHtml = hint ? html`<small id="${id}-hint">${hint}</small>` : ''
   if (type === 'checkbox') {
-    const isOn = problem ? problem.form.has(name) : field.value === true
-    return html`<p class="check"><input type="checkbox" ${attributes}${booleanAttributes({ checked: isOn })}><label for="${id}">${label}</label>${hintHtml}</p>`
+    // Browsers leave out a checkbox that is not ticked, as if it belonged to another form of the page.
+    const marker = `has_${name}`
+    const isOn = problem?.form.has(marker) ? problem.form.has(name) : field.value === true
+    return html`<p class="check"><input type="hidden" name="${marker}" value="1"><input type="checkbox" ${attributes}${booleanAttributes({ checked: isOn })}><label for="${id}">${label}</label>${hintHtml}</p>`
   }
   return html`<p><label for="${id}">${label}</label>${hintHtml}${control(field, attributes, textOf(field, problem))}</p>`
 }

@@ -26,6 +26,16 @@ async function submit(path: string, fields: Record<string, string>): Promise<num
 const inputValue = (page: string, name: string) =>
   unescapeHtml(new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(page)?.[1])
 
+/** Submits a form that is rejected; returns the page that shows it again. */
+async function rejected(path: string, fields: Record<string, string>): Promise<string> {
+  const response = await fetch(api.url + path, { method: 'POST', headers, body: new URLSearchParams(fields) })
+  if (response.ok) throw new Error(`${path} responded with ${response.status}`)
+  return response.text()
+}
+
+/** Returns true if a checkbox of a page is ticked. */
+const isTicked = (page: string, name: string) => new RegExp(`name="${name}"[^>]* checked`).test(page)
+
 t.test('saving a contact keeps fallback values apart, and removes properties that were deleted', async t => {
   const plan = await api.request('POST', '/api/contact-properties', {
     body: { key: 'plan', type: 'string', fallback_value: 'free' },
@@ -125,4 +135,13 @@ t.test('the form to sign in is short, and takes no file', async t => {
   const form = new FormData()
   form.set('file', new Blob(['email']), 'contacts.csv')
   t.equal((await fetch(`${api.url}/login`, { method: 'POST', headers, body: form })).status, 422)
+})
+
+t.test('a rejected form keeps its own checkboxes as they were sent, and those of other forms as they are stored', async t => {
+  const body = { endpoint: 'https://acme.com/hook', events: ['*'] }
+  const { id } = (await api.request('POST', '/api/webhooks', { body })).body
+  t.ok(isTicked(await rejected(`/webhooks/${id}/replay`, { from: 'x', to: '', status: 'failed' }), 'enabled'))
+  const fields = { endpoint: 'x', events: '*', has_enabled: '1' }
+  t.notOk(isTicked(await rejected(`/webhooks/${id}`, fields), 'enabled'))
+  t.ok(isTicked(await rejected(`/webhooks/${id}`, { ...fields, enabled: 'on' }), 'enabled'))
 })
