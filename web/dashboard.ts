@@ -90,7 +90,7 @@ function runAction({ page, run }: Action): Handler {
       if (result.notice) setNotice(visit.ctx, result.notice)
       redirect(visit.ctx, result.to)
     } catch (error) {
-      if (!(error instanceof ApiError) || error.statusCode === 404) throw error
+      if (!(error instanceof ApiError)) throw error
       const rejected = { ...visit, problem: { error, form } }
       await respond(rejected, { ...(await page.show(rejected)), status: error.statusCode })
     }

@@ -145,3 +145,11 @@ t.test('a rejected form keeps its own checkboxes as they were sent, and those of
   t.notOk(isTicked(await rejected(`/webhooks/${id}`, fields), 'enabled'))
   t.ok(isTicked(await rejected(`/webhooks/${id}`, { ...fields, enabled: 'on' }), 'enabled'))
 })
+
+t.test('a form that names a deleted record is shown again with all that was typed', async t => {
+  const { id } = (await api.request('POST', '/api/topics', { body: { name: 'T', default_subscription: 'opt_in' } })).body
+  await api.request('DELETE', `/api/topics/${id}`)
+  const fields = { name: 'March', from: `a@${account.domain}`, subject: 'S', topic_id: id, html: '<p>typed</p>' }
+  const page = await rejected('/campaigns', fields)
+  for (const part of ['Topic not found', 'March', '&lt;p&gt;typed&lt;/p&gt;']) t.match(page, part)
+})
