@@ -6,7 +6,8 @@ const MAX_AGE_MS = 60_000
 
 /** Stores a notice in a cookie, for the next page that the browser opens. */
 export function setNotice(ctx: Context, text: string): void {
-  const value = encodeURIComponent(text.slice(0, MAX_LENGTH))
+  // A cut in the middle of a surrogate pair cannot be encoded.
+  const value = encodeURIComponent(text.slice(0, MAX_LENGTH).toWellFormed())
   ctx.cookies.set(COOKIE, value, { httpOnly: true, sameSite: 'lax', path: '/', maxAge: MAX_AGE_MS })
 }
 

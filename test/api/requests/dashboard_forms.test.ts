@@ -153,3 +153,12 @@ t.test('a form that names a deleted record is shown again with all that was type
   const page = await rejected('/campaigns', fields)
   for (const part of ['Topic not found', 'March', '&lt;p&gt;typed&lt;/p&gt;']) t.match(page, part)
 })
+
+t.test('a notice that is cut in the middle of a character is shown', async t => {
+  const content = { name: 'T', html: '<p>Hi</p>', subject: 'S', from: `a@${account.domain}` }
+  const { id } = (await api.request('POST', '/api/templates', { body: content })).body
+  for (const first of ['', 'x']) {
+    const to = [...'abcdefgh'].map(name => `${'😀'.repeat(20)} <${name}@${account.domain}>`).join(', ')
+    t.equal(await submit(`/templates/${id}/test`, { ...content, to: first + to }), 303)
+  }
+})
