@@ -12,7 +12,7 @@ import { frame, plainPage } from './layout/frame.ts'
 import { rooms } from './pages/index.ts'
 import { addSignInRoutes } from './pages/signing_in/routes.ts'
 import { createCallApi } from './request/call_api.ts'
-import { EMPTY_FORM, readForm } from './request/form.ts'
+import { EMPTY_FORM, type Form, readForm } from './request/form.ts'
 import { popNotice, setNotice } from './request/notice.ts'
 import { redirect, respondHtml } from './request/respond.ts'
 import type { Action, Page, PageContent, Visit } from './request/visit.ts'
@@ -84,6 +84,7 @@ function runAction({ page, run }: Action): Handler {
     let form = EMPTY_FORM
     try {
       form = await readForm(visit.ctx)
+      requireSameAccount(visit.session, form)
       const result = await run(visit, form)
       if (result === null) return
       if ('body' in result) return await respond(visit, result)
@@ -95,6 +96,14 @@ function runAction({ page, run }: Action): Handler {
       await respond(rejected, { ...(await page.show(rejected)), status: error.statusCode })
     }
   }
+}
+
+/** Rejects a form of a page that was opened in another account: what it adds would go to the wrong one. */
+function requireSameAccount({ account_id, account_name }: Session, form: Form): void {
+  const shown = form.text('in_account') || account_id
+  if (shown === account_id) return
+  const message = `This form was opened in another account, and you are in ${account_name} now. Check it before you submit it.`
+  throw new ApiError('validation_error', message, { statusCode: 409 })
 }
 
 function errorPage(error: ApiError): PageContent {

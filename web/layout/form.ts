@@ -20,7 +20,13 @@ type FormParts = {
 
 /** A form that changes something. It is hidden from view-only members. */
 export function form(visit: Visit, parts: FormParts): Html {
-  return visit.mayChange ? openForm(parts, visit.problem) : html``
+  if (!visit.mayChange) return html``
+  return openForm({ ...parts, extra: html`${accountField(visit)}${parts.extra ?? ''}` }, visit.problem)
+}
+
+/** Names the account of the page: the member may switch to another one before the form is submitted. */
+export function accountField({ session }: Visit): Html {
+  return hidden('in_account', session.account_id)
 }
 
 /** A form for everybody, including view-only members. */
@@ -45,7 +51,7 @@ export function button(
   if (!visit.mayChange) return html``
   const { isDangerous, isSecret, values = {} } = options
   return html`<form method="post" action="${action}" class="button"${raw(isSecret ? ' data-turbo="false"' : '')}>
-${Object.entries(values).map(([name, value]) => hidden(name, value))}<button${raw(isDangerous ? ' class="danger"' : '')}>${name}</button></form>`
+${accountField(visit)}${Object.entries(values).map(([name, value]) => hidden(name, value))}<button${raw(isDangerous ? ' class="danger"' : '')}>${name}</button></form>`
 }
 
 /** A button that first shows a warning with a second button. Works without scripts. */

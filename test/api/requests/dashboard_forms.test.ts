@@ -1,4 +1,5 @@
 import t from 'tap'
+import { saveMembership } from '#sql/members/members.ts'
 import { startApi } from '#test/support/api.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
 import { shows } from '#test/support/shows.ts'
@@ -161,4 +162,18 @@ t.test('a notice that is cut in the middle of a character is shown', async t => 
     const to = [...'abcdefgh'].map(name => `${'😀'.repeat(20)} <${name}@${account.domain}>`).join(', ')
     t.equal(await submit(`/templates/${id}/test`, { ...content, to: first + to }), 303)
   }
+})
+
+t.test('a form of a page is rejected once its member has switched to another account', async t => {
+  const other = await newAccount(world)
+  await world.pool.transaction(tx => saveMembership(tx, other.id, owner.id, 'owner'))
+  const in_account = inputValue(await show('/suppressions'), 'in_account')
+  t.equal(await submit('/account', { account_id: other.id }), 303)
+  const fields = { email: 'bob@b.com', reason: 'manual', in_account }
+  const page = await rejected('/suppressions', fields)
+  t.match(page, 'This form was opened in another account')
+  t.match(page, 'value="bob@b.com"')
+  shows(t, (await api.request('GET', '/api/suppressions', { key: other.key })).body, { data: [] })
+  t.equal(await submit('/suppressions', { ...fields, in_account: inputValue(page, 'in_account') }), 303)
+  t.equal(await submit('/account', { account_id: account.id }), 303)
 })

@@ -4,7 +4,7 @@ import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Field, optionsOf } from '#web/layout/field.ts'
-import { filters, hidden } from '#web/layout/form.ts'
+import { accountField, filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, linkButton, time } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
@@ -80,11 +80,11 @@ async function find(visit: Visit): Promise<List<Row>> {
 }
 
 /** Buttons that act on the selected emails. */
-function bulkForm({ query }: Visit, rows: Html): Html {
+function bulkForm(visit: Visit, rows: Html): Html {
   const button = (operation: string, name: string) =>
     html`<button name="operation" value="${operation}">${name}</button> `
   return html`<form method="post" action="/emails/selected" class="bulk">
-${hidden('back', String(new URLSearchParams(query)))}
+${accountField(visit)}${hidden('back', String(new URLSearchParams(visit.query)))}
 ${rows}
 <fieldset><legend>Selected emails</legend>
 ${button('cancel', 'Cancel scheduled')}${button('try-now', 'Retry delayed now')}${button('retry', 'Retry if in doubt')}
