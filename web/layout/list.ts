@@ -41,10 +41,18 @@ export function empty(sentence: string, command?: string): Html {
 
 /** A curl command for a request to the API of this server. */
 export function curl(visit: Visit, method: string, path: string, body?: object): string {
-  const head = `curl ${method === 'GET' ? '' : `-X ${method} `}${visit.ctx.config.BASE_URL}/api${path} -H 'Authorization: Bearer mb_...'`
+  const url = `${visit.ctx.config.BASE_URL}/api${path}`
+  const head = `curl ${method === 'GET' ? '' : `-X ${method} `}${PLAIN_URL.test(url) ? url : quote(url)} -H 'Authorization: Bearer mb_...'`
   if (!body) return head
-  const json = JSON.stringify(body).replaceAll("'", "'\\''")
-  return `${head} \\\n  -H 'Content-Type: application/json' -d '${json}'`
+  return `${head} \\\n  -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}`
+}
+
+/** A URL that a shell takes as it is. In others, such as the path of a logged request, a shell could find a command. */
+const PLAIN_URL = /^[\w:/.@%~-]+$/
+
+/** Quotes a text for a shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** Links to the newer and the older rows. `path`: of the list, if the current path is that of one of its forms. */

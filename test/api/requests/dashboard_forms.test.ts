@@ -2,6 +2,7 @@ import t from 'tap'
 import { saveMembership } from '#sql/members/members.ts'
 import { startApi } from '#test/support/api.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
+import { insertLogRows } from '#test/support/request_log.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -15,7 +16,7 @@ const headers = {
 }
 
 const show = async (path: string) => (await fetch(api.url + path, { headers })).text()
-const unescapeHtml = (text = '') => text.replaceAll('&quot;', '"')
+const unescapeHtml = (text = '') => text.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
 
 /** Submits a form as a browser does; returns the status. */
 async function submit(path: string, fields: Record<string, string>): Promise<number> {
@@ -176,4 +177,12 @@ t.test('a form of a page is rejected once its member has switched to another acc
   shows(t, (await api.request('GET', '/api/suppressions', { key: other.key })).body, { data: [] })
   t.equal(await submit('/suppressions', { ...fields, in_account: inputValue(page, 'in_account') }), 303)
   t.equal(await submit('/account', { account_id: account.id }), 303)
+})
+
+t.test('the curl command of a logged request runs no command in its path', async t => {
+  const path = "/emails/$(touch$IFS'x')"
+  const [id] = await insertLogRows(world.pool, account, [{ endpoint: path }])
+  const commandOf = async (id = '') => unescapeHtml(/data-copy="([^"]*)"/.exec(await show(`/logs/${id}`))?.[1])
+  const quoted = path.replaceAll("'", "'\\''")
+  t.match(await commandOf(id), `curl '${world.config.BASE_URL}/api${quoted}' -H`)
 })
