@@ -128,7 +128,9 @@ t.test('wrong ids and NUL characters are refused', async t => {
   t.equal(await submit('/templates', { name: 'T', html: nul }), 422)
   t.equal(await submit('/profile/passkeys/x/delete', {}), 404)
   t.equal(await submit('/members/invitations/x/delete', {}), 404)
-  for (const path of ['/emails?folder=in+doubt&after=x']) t.match(await show(path), 'Not found')
+  for (const path of ['/emails?folder=in+doubt&after=x', '/captured?after=x', '/captured?before=%00']) {
+    t.match(await show(path), 'Not found')
+  }
   t.equal((await api.request('GET', '/api/events/%00')).status, 404)
 })
 

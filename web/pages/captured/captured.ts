@@ -1,3 +1,5 @@
+import { uuid } from '#api/operations/ids.ts'
+import { orNotFound } from '#lib/errors.ts'
 import { listOwnCapturedMessages, type OwnListedMessage } from '#sql/delivery/captured_messages.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Column, empty, listQuery, pager, table } from '#web/layout/list.ts'
@@ -22,6 +24,7 @@ const columns: Column<Row>[] = [
 /** Lists messages that were stored instead of sent, one per recipient. */
 export const captured = page('/captured', async visit => {
   const { after, before } = listQuery(visit)
+  for (const cursor of [after, before]) if (cursor !== undefined) orNotFound('Message', uuid(cursor))
   const list = await find(visit, { limit: 50, after, before })
   if (list.data.length > 0) return { title: 'Captured', body: html`${tableOf(list.data)}${pager(visit, list)}` }
   return { title: 'Captured', body: empty('No captured messages yet. Send one:', await exampleEmail(visit)) }
