@@ -36,6 +36,14 @@ export function optionsOf(values: readonly string[]): [value: string, name: stri
   return values.map(value => [value, value])
 }
 
+/** Adds the current value if it is missing, so that saving the form does not change it. */
+export function withValue<Option extends readonly [value: string, name: string]>(
+  options: readonly Option[],
+  value: string | null | undefined,
+): (Option | [string, string])[] {
+  return !value || options.some(([option]) => option === value) ? [...options] : [...options, [value, value]]
+}
+
 /** Renders a label with its hint and its control. */
 export function fieldHtml(field: Field, prefix: string, problem: Problem | null): Html {
   const { name, label, type = 'text', hint } = field

@@ -1,7 +1,7 @@
 import { uuid } from '#api/operations/ids.ts'
 import { type ApiKey, findApiKey } from '#sql/accounts/api_keys.ts'
 import { html } from '#web/html.ts'
-import type { Field } from '#web/layout/field.ts'
+import { type Field, withValue } from '#web/layout/field.ts'
 import { confirmButton, form, hidden } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
@@ -70,13 +70,13 @@ async function fieldsOf(visit: Visit, key?: Key): Promise<Field[]> {
     {
       ...{ name: 'domain_id', label: 'Domain', type: 'select', value: key?.domain_id },
       ...{
-        options: [['', 'All domains'], ...domains],
+        options: [['', 'All domains'], ...withValue(domains, key?.domain_id)],
         hint: 'With sending access, the key can be restricted to one domain.',
       },
     },
     {
       ...{ name: 'default_domain_id', label: 'Default domain', type: 'select', value: key?.default_domain_id },
-      ...{ options: [['', 'None'], ...domains], hint: 'Used for requests that need a domain but do not name one.' },
+      ...{ options: [['', 'None'], ...withValue(domains, key?.default_domain_id)], hint: 'Used for requests that need a domain but do not name one.' },
     },
     {
       ...{ name: 'expires_at', label: 'Expires on', type: 'date', value: key ? dayOf(key) : '' },

@@ -188,3 +188,19 @@ t.test('the curl command of a logged request runs no command in its path', async
   const quoted = path.replaceAll("'", "'\\''")
   t.match(await commandOf(id), `curl '${world.config.BASE_URL}/api${quoted}' -H`)
 })
+
+t.test('the form of an API key has its domain, even if the account has more than a select offers', async t => {
+  const { pool } = world
+  const other = await newAccount(world)
+  await pool.transaction(tx => saveMembership(tx, other.id, owner.id, 'owner'))
+  const asked = { key: null, headers, body: { name: 'old', permission: 'sending_access', domain_id: other.domain_id } }
+  t.equal(await submit('/account', { account_id: other.id }), 303)
+  const { id } = (await api.request('POST', '/api/api-keys', asked)).body
+  await pool.pg.query(
+    `INSERT INTO domains (account_id, id, name)
+     SELECT $1, overlay(gen_random_uuid()::text PLACING 'f' FROM 1)::uuid, 'd' || n || '.acme.com' FROM generate_series(1, 1000) n`,
+    [other.id],
+  )
+  t.match(await show(`/api-keys/${id}`), `<option value="${other.domain_id}" selected>`)
+  t.equal(await submit('/account', { account_id: account.id }), 303)
+})

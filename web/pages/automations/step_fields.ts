@@ -1,6 +1,6 @@
 import type { ConfigOf, StepType } from '#lib/automations/steps.ts'
 import { type Html, html } from '#web/html.ts'
-import type { Field } from '#web/layout/field.ts'
+import { type Field, withValue } from '#web/layout/field.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import { ruleHtml } from './rule_fields.ts'
@@ -136,9 +136,4 @@ async function choices(visit: Visit, operation: string, value: string | null | u
     rows.map(({ id, name }) => [id, name]),
     value,
   )
-}
-
-/** Adds the current value if it is missing, so that saving the form does not change it. */
-function withValue(options: Options, value: string | null | undefined): Options {
-  return !value || options.some(([option]) => option === value) ? options : [...options, [value, value]]
 }
