@@ -70,7 +70,7 @@ processes, run <code>npm run admin -- member invite EMAIL --account default --ro
 function visitOf(ctx: Context, session: Session): Visit {
   const query = Object.entries(ctx.query).map(([name, value]) => [name, [value].flat()[0] ?? ''])
   return {
-    ...{ ctx, session, problem: null, mayChange: may(session.role, 'change'), params: ctx.params },
+    ...{ ctx, session, path: ctx.path, problem: null, mayChange: may(session.role, 'change'), params: ctx.params },
     ...{ call: createCallApi(ctx), query: Object.fromEntries(query) },
   }
 }
@@ -92,10 +92,14 @@ function runAction({ page, run }: Action): Handler {
       redirect(visit.ctx, result.to)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      const rejected = { ...visit, problem: { error, form } }
+      const rejected = { ...visit, path: pathOf(page, visit), problem: { error, form } }
       await respond(rejected, { ...(await page.show(rejected)), status: error.statusCode })
     }
   }
+}
+
+function pathOf({ path }: Page, { params }: Visit): string {
+  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
 }
 
 /** Rejects a form of a page that was opened in another account: what it adds would go to the wrong one. */

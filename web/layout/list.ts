@@ -55,18 +55,14 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Links to the newer and the older rows. `path`: of the list, if the current path is that of one of its forms. */
-export function pager<Row extends { id: string }>(
-  visit: Visit,
-  { has_more, data }: List<Row>,
-  path: string = visit.ctx.path,
-): Html {
-  const { after, before } = visit.query
+/** Links to the newer and the older rows. */
+export function pager<Row extends { id: string }>({ path, query }: Visit, { has_more, data }: List<Row>): Html {
+  const { after, before } = query
   const [first, last] = [data[0], data.at(-1)]
   const hasNewer = before ? has_more : Boolean(after)
   const hasOlder = before ? true : has_more
   const link = (cursor: 'after' | 'before', id: string) => {
-    const { after, before, ...others } = visit.query
+    const { after, before, ...others } = query
     return `${path}?${new URLSearchParams({ ...others, [cursor]: id })}`
   }
   if (!first || !last || (!hasNewer && !hasOlder)) return html``

@@ -36,7 +36,7 @@ export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page
       ...(parts.actions ? { actions: parts.actions } : {}),
       body: html`${fields.length > 0 ? filters(visit, path, fields) : ''}
 ${hasPages ? table({ ...rows, link: ({ id }: Row) => `${path}/${id}` }) : table(rows)}
-${pager(visit, list, path)}
+${pager(visit, list)}
 ${(await parts.below?.(visit)) ?? ''}`,
     }
   })

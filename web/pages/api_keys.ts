@@ -76,7 +76,10 @@ async function fieldsOf(visit: Visit, key?: Key): Promise<Field[]> {
     },
     {
       ...{ name: 'default_domain_id', label: 'Default domain', type: 'select', value: key?.default_domain_id },
-      ...{ options: [['', 'None'], ...withValue(domains, key?.default_domain_id)], hint: 'Used for requests that need a domain but do not name one.' },
+      ...{
+        options: [['', 'None'], ...withValue(domains, key?.default_domain_id)],
+        hint: 'Used for requests that need a domain but do not name one.',
+      },
     },
     {
       ...{ name: 'expires_at', label: 'Expires on', type: 'date', value: key ? dayOf(key) : '' },

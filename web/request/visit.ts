@@ -11,6 +11,8 @@ export type Visit = {
   session: Session
   /** Calls an operation of the API as this member. */
   call: CallApi
+  /** Path of the page; for a rejected form, of the page that shows it again. */
+  path: string
   params: Record<string, string>
   query: Record<string, string>
   /** False for view-only members, whose pages have no forms. */

@@ -47,7 +47,7 @@ export const campaignRecipients = recordPage<Wire<Campaign>>(
     return {
       title: `Recipients of ${found.name || found.subject || '(no name)'}`,
       body: html`<p>Contacts who were unsubscribed, or not subscribed to the topic, when the campaign was sent are not listed.</p>
-${filters(visit, visit.ctx.path, FILTERS, run ? hidden('run', run) : html``)}
+${filters(visit, visit.path, FILTERS, run ? hidden('run', run) : html``)}
 ${table({
   ...{ caption: 'Recipients', columns, rows: list.data, empty: empty('No recipients found.') },
   link: ({ contact_id }: Row) => (contact_id ? `/contacts/${contact_id}` : '/contacts'),
