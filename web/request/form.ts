@@ -34,8 +34,12 @@ export class Form {
     return this.text(name) || null
   }
 
-  /** The value of a property or a variable of this type; null for an empty field. The operation rejects text for a number. */
-  propertyValue(name: string, type: string): string | number | null {
+  /**
+   * The value of a property or a variable of this type; null for an empty field. The operation rejects text for a number. A field
+   * that still shows the `stored` value keeps it: the value may be empty text, or have blanks or line breaks.
+   */
+  propertyValue(name: string, type: string, stored: string | number | null = null): string | number | null {
+    if (typeof stored === type && this.raw(name) === String(stored).replaceAll(/[\r\n]/g, '')) return stored
     const text = this.text(name)
     return type === 'number' && text !== '' && Number.isFinite(Number(text)) ? Number(text) : text || null
   }

@@ -216,3 +216,25 @@ t.test('a page that shows a rejected form links to the other pages of its list',
     /rel="next" href="([^"]+)"/.exec(await rejected(`/audiences/${id}/delete`, { in_account: 'x' })) ?? []
   t.match(await show(path), 'many0@b.com')
 })
+
+t.test('saving the variables of a template keeps fallback values that are empty or have blanks', async t => {
+  const fallbacks = { a: '', b: ', friend\n', c: 7, d: null }
+  const variables = Object.entries(fallbacks).map(([key, fallback_value]) => ({
+    ...{ key, fallback_value, type: typeof fallback_value === 'number' ? 'number' : 'string' },
+  }))
+  const body = { name: 'T', html: '{{a}}{{b}}{{c}}{{d}}', variables }
+  const { id } = (await api.request('POST', '/api/templates', { body })).body
+  const types = { type_a: 'string', type_b: 'string', type_c: 'number', type_d: 'string' }
+  const shown = { fallback_a: '', fallback_b: ', friend', fallback_c: '7', fallback_d: '' }
+  const stored = async () =>
+    (await api.request('GET', `/api/templates/${id}`)).body as unknown as { variables: object[] }
+  t.equal(await submit(`/templates/${id}/variables`, { ...types, ...shown }), 303)
+  shows(t, (await stored()).variables, variables)
+  t.equal(await submit(`/templates/${id}/variables`, { ...types, ...shown, fallback_b: '', fallback_d: 'x' }), 303)
+  shows(t, (await stored()).variables, [
+    { fallback_value: '' },
+    { fallback_value: null },
+    { fallback_value: 7 },
+    { fallback_value: 'x' },
+  ])
+})

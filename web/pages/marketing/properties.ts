@@ -70,8 +70,8 @@ export const propertyRoom: Room = {
       return { to: '/contact-properties', notice: 'Property created.' }
     }),
     action('/contact-properties/:id', property, async (visit, form) => {
-      const { type } = await visit.call<Property>('getContactProperty', { params: idOf(visit) })
-      const body = { fallback_value: form.propertyValue('fallback_value', type) }
+      const found = await visit.call<Property>('getContactProperty', { params: idOf(visit) })
+      const body = { fallback_value: form.propertyValue('fallback_value', found.type, found.fallback_value) }
       await visit.call('updateContactProperty', { params: idOf(visit), body })
       return { to: `/contact-properties/${idOf(visit).id}`, notice: 'Property updated.' }
     }),

@@ -81,9 +81,9 @@ export function variablesForm(visit: Visit, { id, variables }: Found): Html {
 }
 
 export function readVariables(form: Form, { variables }: Found): object[] {
-  return variables.map(({ key }) => {
+  return variables.map(({ key, fallback_value: stored }) => {
     const type = form.text(`type_${key}`)
-    return { key, type, fallback_value: form.propertyValue(`fallback_${key}`, type) }
+    return { key, type, fallback_value: form.propertyValue(`fallback_${key}`, type, stored) }
   })
 }
 
