@@ -238,3 +238,36 @@ t.test('saving the variables of a template keeps fallback values that are empty 
     { fallback_value: 'x' },
   ])
 })
+
+/** Returns the values of all fields of a page as a browser would submit them: inputs lose their line breaks. */
+function fieldsOf(page: string): Record<string, string> {
+  const main = page.slice(page.indexOf('<main'))
+  const inputs = [...main.matchAll(/<input type="(?:text|hidden)"[^>]* name="(\w+)"[^>]* value="([^"]*)"/g)]
+  const selects = [...main.matchAll(/<select [^>]*name="(\w+)"[^]*?<option value="([^"]*)" selected/g)]
+  return Object.fromEntries(
+    [...inputs, ...selects].map(([, name, value]) => [name, unescapeHtml(value).replaceAll(/[\r\n]/g, '')]),
+  )
+}
+
+t.test('saving a step without a change keeps its configuration', async t => {
+  const automation = { name: 'A', domain: account.domain, trigger: 'signed.up' }
+  const { id } = (await api.request('POST', '/api/automations', { body: automation })).body
+  const values = [' gold ', 'a\nb', 1e-7, 1e21, '1e5', '', '"x"', 'null', null, true, 'true', 'a "b" c']
+  const rules = values.map(value => ({ type: 'rule', field: 'event.plan', operator: 'eq', value }))
+  const configs = [
+    { type: 'contact_update', config: { first_name: 'null', last_name: '{x' } },
+    { type: 'contact_update', config: { first_name: '"Al"', last_name: null } },
+    { type: 'contact_update', config: { first_name: { var: 'event.name' }, last_name: 'O"Hara' } },
+    { type: 'condition', config: { type: 'and', rules } },
+  ]
+  for (const body of configs) {
+    const step = await api.request('POST', `/api/automations/${id}/steps`, { body })
+    t.equal(step.status, 201, step.text)
+    const path = `/automations/${id}/steps/${step.body.id}`
+    t.equal(await submit(path, fieldsOf(await show(path))), 303)
+    const { steps } = (await api.request('GET', `/api/automations/${id}`)).body as unknown as {
+      steps: { config: object }[]
+    }
+    t.strictSame(steps.at(-1)?.config, (step.body as unknown as { config: object }).config)
+  }
+})

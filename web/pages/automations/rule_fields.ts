@@ -66,13 +66,14 @@ function conditionsOf(rule: Rule | null): Condition[] | null {
   return rule.rules.every(one => one.type === 'rule') ? (rule.rules as Condition[]) : null
 }
 
-/** Returns the text that `parseValue` reads as this value: in quotes only if needed. */
+/** Returns the text that `parseValue` reads as this value: in quotes only if needed. Fields lose line breaks and outer blanks. */
 function formatValue({ value }: { value?: unknown }): string {
-  return typeof value === 'string' && parseValue(value) === value ? value : JSON.stringify(value)
+  const isPlain = typeof value === 'string' && !/^\s|[\r\n]|\s$/.test(value) && parseValue(value) === value
+  return isPlain ? value : JSON.stringify(value)
 }
 
 function parseValue(text: string): unknown {
-  if (!/^(?:true|false|null|-?\d+(?:\.\d+)?|".*")$/s.test(text)) return text
+  if (!/^(?:true|false|null|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|".*")$/s.test(text)) return text
   try {
     return JSON.parse(text)
   } catch {

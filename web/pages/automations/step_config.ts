@@ -43,8 +43,14 @@ function readUntil(form: Form) {
   return { time, days: days.length > 0 ? days : undefined, timezone: form.optional('timezone') }
 }
 
-/** Reads text, the word `null`, or a variable as JSON. */
+/** Returns the text that `readName` reads as this value: in quotes only if needed. */
+export function formatName(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' && !/^(?:null)?$|^[\s{"]|\s$/.test(value) ? value : JSON.stringify(value)
+}
+
+/** Reads text, or as JSON the word `null`, a variable, or text in double quotes. */
 function readName(form: Form, name: string): unknown {
   const text = form.text(name)
-  return text === 'null' || text.startsWith('{') ? form.json(name) : text || undefined
+  return text === 'null' || /^\{|^".*"$/.test(text) ? form.json(name) : text || undefined
 }

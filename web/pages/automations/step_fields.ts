@@ -4,6 +4,7 @@ import { type Field, withValue } from '#web/layout/field.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import { ruleHtml } from './rule_fields.ts'
+import { formatName } from './step_config.ts'
 
 /** The fields of the form of a step. `extra` is shown below them. */
 export type StepFields = { fields: readonly Field[]; extra?: Html }
@@ -101,8 +102,6 @@ async function sendFields(visit: Visit, config: Config<'send_email'>): Promise<S
 
 function updateFields(_: Visit, config: Config<'contact_update'>): StepFields {
   const hint = 'Text, null to clear the name, or a variable such as {"var": "event.name"}. Leave empty to keep it.'
-  const name = (value: unknown) =>
-    typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
   const { first_name, last_name, unsubscribed, properties } = config
   const state = unsubscribed === undefined ? '' : JSON.stringify(unsubscribed)
   const states: Options = [
@@ -112,8 +111,8 @@ function updateFields(_: Visit, config: Config<'contact_update'>): StepFields {
   ]
   return {
     fields: [
-      { name: 'first_name', label: 'First name', value: name(first_name), hint },
-      { name: 'last_name', label: 'Last name', value: name(last_name), hint },
+      { name: 'first_name', label: 'First name', value: formatName(first_name), hint },
+      { name: 'last_name', label: 'Last name', value: formatName(last_name), hint },
       { name: 'unsubscribed', label: 'Status', type: 'select', value: state, options: withValue(states, state) },
       {
         ...{ name: 'properties', label: 'Properties', type: 'textarea', rows: 4 },
