@@ -54,12 +54,19 @@ export class Form {
     return this.#values.has(name)
   }
 
+  /** Values separated by line breaks. */
+  lines(name: string): string[] {
+    return trimAll(this.raw(name).split('\n'))
+  }
+
   /** Values separated by commas or line breaks. */
   list(name: string): string[] {
-    return this.raw(name)
-      .split(/[\n,]/)
-      .map(value => value.trim())
-      .filter(Boolean)
+    return trimAll(this.raw(name).split(/[\n,]/))
+  }
+
+  /** Addresses separated by commas or line breaks. A name in quotes may have commas. */
+  addresses(name: string): string[] {
+    return trimAll(this.raw(name).match(/(?:"(?:\\.|[^"\\\n])*"|[^,\n])+/g) ?? [])
   }
 
   /** The value of a JSON field; undefined for an empty field. @throws {ApiError} `validation_error` */
@@ -72,6 +79,10 @@ export class Form {
       throw new ApiError('validation_error', `\`${name}\` must be valid JSON.`, { cause })
     }
   }
+}
+
+function trimAll(values: string[]): string[] {
+  return values.map(value => value.trim()).filter(Boolean)
 }
 
 export const EMPTY_FORM = new Form(new URLSearchParams())

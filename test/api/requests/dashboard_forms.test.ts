@@ -16,7 +16,8 @@ const headers = {
 }
 
 const show = async (path: string) => (await fetch(api.url + path, { headers })).text()
-const unescapeHtml = (text = '') => text.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+const CHARACTERS: Record<string, string> = { quot: '"', '#39': "'", lt: '<', gt: '>', amp: '&' }
+const unescapeHtml = (text = '') => text.replaceAll(/&(.*?);/g, (_, name: string) => CHARACTERS[name] ?? '')
 
 /** Submits a form as a browser does; returns the status. */
 async function submit(path: string, fields: Record<string, string>): Promise<number> {
@@ -243,7 +244,7 @@ t.test('saving the variables of a template keeps fallback values that are empty 
 function fieldsOf(page: string): Record<string, string> {
   const main = page.slice(page.indexOf('<main'))
   const inputs = [...main.matchAll(/<input type="(?:text|hidden)"[^>]* name="(\w+)"[^>]* value="([^"]*)"/g)]
-  const selects = [...main.matchAll(/<select [^>]*name="(\w+)"[^]*?<option value="([^"]*)" selected/g)]
+  const selects = [...main.matchAll(/<select [^>]*name="(\w+)".*?<option value="([^"]*)" selected/gs)]
   return Object.fromEntries(
     [...inputs, ...selects].map(([, name, value]) => [name, unescapeHtml(value).replaceAll(/[\r\n]/g, '')]),
   )
@@ -258,6 +259,7 @@ t.test('saving a step without a change keeps its configuration', async t => {
     { type: 'contact_update', config: { first_name: 'null', last_name: '{x' } },
     { type: 'contact_update', config: { first_name: '"Al"', last_name: null } },
     { type: 'contact_update', config: { first_name: { var: 'event.name' }, last_name: 'O"Hara' } },
+    { type: 'send_email', config: { subject: 'S', template: null, reply_to: ['"Lee, Ann" <ann@b.com>', 'bob@b.com'] } },
     { type: 'condition', config: { type: 'and', rules } },
   ]
   for (const body of configs) {
@@ -270,4 +272,14 @@ t.test('saving a step without a change keeps its configuration', async t => {
     }
     t.strictSame(steps.at(-1)?.config, (step.body as unknown as { config: object }).config)
   }
+})
+
+t.test('an import maps a column whose name has a comma', async t => {
+  const form = new FormData()
+  form.set('file', new Blob(['email,"Plan, now"\nbo@b.com,gold\n']), 'contacts.csv')
+  form.set('columns', 'tariff = Plan, now')
+  form.set('audience_id', account.domain_id)
+  form.set('create_properties', 'on')
+  const asked = { method: 'POST', headers, body: form, redirect: 'manual' } as const
+  t.equal((await fetch(`${api.url}/imports`, asked)).status, 303)
 })

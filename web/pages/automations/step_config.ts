@@ -13,7 +13,7 @@ const READERS: Record<StepType, (form: Form) => unknown> = {
     template: form.text('template') ? { id: form.text('template'), variables: form.json('variables') } : null,
     from: form.textOrNull('from'),
     subject: form.textOrNull('subject'),
-    reply_to: form.list('reply_to'),
+    reply_to: form.addresses('reply_to'),
     topic_id: form.textOrNull('topic_id'),
     html: form.raw('html') || null,
     text: form.has('no_text') ? '' : form.raw('text') || null,

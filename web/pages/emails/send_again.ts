@@ -50,15 +50,9 @@ export const sendAgainPage = recordPage<Found>('/emails/:id/again', 'getEmail', 
 export const sendAgainAction: Action = action('/emails/:id/again', sendAgainPage, async (visit, form) => {
   const found = await visit.call<Found>('getEmail', { params: idOf(visit) })
   if (!canSendAgain(visit, found)) throw new ApiError('validation_error', 'This email cannot be sent again.')
-  const lines = (name: string) =>
-    form
-      .raw(name)
-      .split('\n')
-      .map(line => line.trim())
-      .filter(Boolean)
   const body = {
-    ...{ from: form.text('from'), subject: form.text('subject'), reply_to: lines('reply_to') },
-    ...{ to: lines('to'), cc: lines('cc'), bcc: lines('bcc') },
+    ...{ from: form.text('from'), subject: form.text('subject'), reply_to: form.lines('reply_to') },
+    ...{ to: form.lines('to'), cc: form.lines('cc'), bcc: form.lines('bcc') },
     ...{ html: form.raw('html') || null, text: form.raw('text') || (found.text === '' ? '' : null) },
     ...{ headers: found.headers, tags: found.tags, topic_id: found.topic_id },
     attachments: form.has('attachments') ? await attachmentsOf(visit, found) : [],

@@ -112,7 +112,7 @@ export const campaignRoom: Room = {
       return { to: `/campaigns/${id}`, notice: 'Draft created.' }
     }),
     action('/campaigns/:id/test', campaign, async (visit, form) => {
-      await visit.call('testCampaign', { params: idOf(visit), body: { to: form.list('to') } })
+      await visit.call('testCampaign', { params: idOf(visit), body: { to: form.addresses('to') } })
       return { to: `/campaigns/${idOf(visit).id}`, notice: 'Test email queued.' }
     }),
     action('/campaigns/:id/send', campaign, async (visit, form) => {

@@ -110,7 +110,7 @@ function errorTable(rows: Wire<RecordError>[]): Html {
 /** Reads the column map from the form; undefined if all its fields are empty. */
 function columnMap(form: Form): object | undefined {
   const fields = FIELDS.flatMap(name => (form.optional(`column_${name}`) ? [[name, form.text(`column_${name}`)]] : []))
-  const properties = form.list('columns').map(line => {
+  const properties = form.lines('columns').map(line => {
     const [key = '', ...column] = line.split('=')
     return [key.trim(), { column: column.join('=').trim() || key.trim() }]
   })

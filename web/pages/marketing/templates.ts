@@ -57,7 +57,7 @@ async function sendTest(visit: Visit, form: Form): Promise<string> {
   const body = { variables: valuesOf(form, found.variables) }
   const mail = await visit.call<Content>('renderTemplate', { params: idOf(visit), body })
   const { subject, html, text } = mail
-  const to = form.list('to')
+  const to = form.addresses('to')
   await visit.call('sendEmail', {
     body: { from: found.from || undefined, to, subject: subject || undefined, html, text },
   })

@@ -14,7 +14,7 @@ export const receivedRoom: Room = {
     }),
     action('/received/:id/forward', receivedEmail, (visit, form) => {
       const note = form.raw('note').trim() ? { text: form.raw('note'), passthrough: false } : {}
-      return sendMail(visit, form, 'forwardReceivedEmail', { to: form.list('to'), ...note })
+      return sendMail(visit, form, 'forwardReceivedEmail', { to: form.addresses('to'), ...note })
     }),
     action('/received/:id/delete', receivedEmail, async visit => {
       await visit.call('deleteReceivedEmail', { params: idOf(visit) })
