@@ -73,6 +73,11 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
 
+/** A hidden field with a value that the page shows. A rejected form keeps it: the stored value may have changed since. */
+export function shownValue({ problem }: Visit, name: string, value: string): Html {
+  return hidden(name, problem?.form.has(name) ? problem.form.raw(name) : value)
+}
+
 /** The error of a rejected form, with a link to the field that it names. */
 export function problemHtml({ error }: Problem): Html {
   const field = linkedField(error.message)

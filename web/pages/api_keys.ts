@@ -2,7 +2,7 @@ import { uuid } from '#api/operations/ids.ts'
 import { type ApiKey, findApiKey } from '#sql/accounts/api_keys.ts'
 import { html } from '#web/html.ts'
 import { type Field, withValue } from '#web/layout/field.ts'
-import { confirmButton, form, hidden } from '#web/layout/form.ts'
+import { confirmButton, form, shownValue } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
 import type { Form } from '#web/request/form.ts'
@@ -57,7 +57,7 @@ const apiKey = page('/api-keys/:id', async visit => {
       ['Last used', time(last_used_at)],
       ['Expires', expiry(key.expires_at)],
     ])}
-${section('Edit', form(visit, { action: `/api-keys/${id}`, submit: 'Save', fields: await fieldsOf(visit, key), extra: hidden('shown_expires_at', dayOf(key)) }))}
+${section('Edit', form(visit, { action: `/api-keys/${id}`, submit: 'Save', fields: await fieldsOf(visit, key), extra: shownValue(visit, 'shown_expires_at', dayOf(key)) }))}
 ${confirmButton(visit, `/api-keys/${id}/revoke`, 'Revoke', 'Requests with this key will be rejected within 5 seconds. This cannot be undone.')}`,
   }
 })

@@ -283,3 +283,14 @@ t.test('an import maps a column whose name has a comma', async t => {
   const asked = { method: 'POST', headers, body: form, redirect: 'manual' } as const
   t.equal((await fetch(`${api.url}/imports`, asked)).status, 303)
 })
+
+t.test('a rejected form of a contact changes only the properties that its member has changed', async t => {
+  const body = { email: 'eve@b.com', domain: account.domain, properties: { city: 'Bonn' } }
+  const { id } = (await api.request('POST', '/api/contacts', { body })).body
+  const fields = { first_name: '', last_name: '', properties: '{"city":"Bonn"', shown: '{"city":"Bonn"}' }
+  await api.request('PATCH', `/api/contacts/${id}`, { body: { properties: { city: 'Rome' } } })
+  const shown = inputValue(await rejected(`/contacts/${id}`, fields), 'shown')
+  t.equal(await submit(`/contacts/${id}`, { ...fields, first_name: 'Eve', properties: '{"city":"Bonn"}', shown }), 303)
+  const saved = (await api.request('GET', `/api/contacts/${id}`)).body
+  t.match(saved, { first_name: 'Eve', properties: { city: 'Rome' } })
+})

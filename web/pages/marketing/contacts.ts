@@ -1,7 +1,7 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
-import { button, confirmButton, filters, form, hidden } from '#web/layout/form.ts'
+import { button, confirmButton, filters, form, shownValue } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
@@ -76,7 +76,7 @@ ${section(
     ],
   }),
 )}
-${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person), extra: hidden('shown', propertiesText(person)) }))}
+${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person), extra: shownValue(visit, 'shown', propertiesText(person)) }))}
 ${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'Unsubscribes are remembered: if you add the contact again, it stays unsubscribed.')}`,
   }
 })

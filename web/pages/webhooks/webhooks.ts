@@ -2,7 +2,7 @@ import type { ListedWebhookEvent } from '#sql/webhooks/history.ts'
 import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
-import { button, confirmButton, form, hidden } from '#web/layout/form.ts'
+import { button, confirmButton, form, shownValue } from '#web/layout/form.ts'
 import { curl, empty, type List, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, copyable, count, facts, section, time } from '#web/layout/parts.ts'
@@ -50,7 +50,7 @@ const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, vis
     ])}
 ${section('Deliveries', eventsTable(path, data, visit))}
 ${visit.mayChange ? section('Replay events', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
-${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook), extra: hidden('shown_status', hook.status) }))}
+${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook), extra: shownValue(visit, 'shown_status', hook.status) }))}
 ${button(visit, `${path}/rotate`, 'Rotate signing secret', { isSecret: true })}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'It will no longer receive events.')}`,
   }
