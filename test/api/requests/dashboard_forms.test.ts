@@ -294,3 +294,25 @@ t.test('a rejected form of a contact changes only the properties that its member
   const saved = (await api.request('GET', `/api/contacts/${id}`)).body
   t.match(saved, { first_name: 'Eve', properties: { city: 'Rome' } })
 })
+
+t.test('the report of an earlier run shows the hours after that run', async t => {
+  const body = {
+    from: `a@${account.domain}`,
+    subject: 'S',
+    html: 'x',
+    audience_id: account.domain_id,
+    recurrence: 'weekly',
+  }
+  const { id } = (await api.request('POST', '/api/campaigns', { body })).body
+  const starts = ['2026-03-01T10:00:00Z', '2026-03-08T10:00:00Z']
+  for (const [n, at] of starts.entries()) {
+    await world.pool.pg.query(
+      `INSERT INTO campaign_runs (account_id, campaign_id, run, created_at, finished_at) VALUES ($1, $2, $3, $4, $4)`,
+      [account.id, id, n + 1, at],
+    )
+  }
+  await world.pool.pg.query(`UPDATE campaigns SET status = 'sent', started_at = $2 WHERE id = $1`, [id, starts[1]])
+  const hour = /Opens and clicks by hour.*?<p class="axis"><span>([^<]*)/s
+  t.equal(hour.exec(await show(`/campaigns/${id}?run=1`))?.[1], '2026-03-01 10:00')
+  t.equal(hour.exec(await show(`/campaigns/${id}`))?.[1], '2026-03-08 10:00')
+})

@@ -16,6 +16,7 @@ import { activity, type Engagement } from './campaign_people.ts'
 type Found = Wire<Campaign>
 type Stats = Wire<CampaignStats>
 type Link = Wire<CampaignLink>
+type Run = Wire<CampaignRun>
 
 /** Returns the path of the page that lists the recipients of a figure. */
 type LinkTo = (filter: { type?: string }) => string
@@ -32,26 +33,26 @@ export async function report(visit: Visit, found: Found): Promise<Html> {
   const stats = await visit.call<Stats>('getCampaignStats', request)
   const links = await visit.call<List<Link>>('listCampaignLinks', request)
   const engagement = await visit.call<Engagement>('getCampaignEngagement', request)
-  return html`${await runsOf(visit, found)}
+  const runs = found.recurrence ? (await visit.call<List<Run>>('listCampaignRuns', { params: idOf(visit) })).data : []
+  const shown = runs.find(({ id }) => id === run) ?? found
+  return html`${runs.length > 0 ? runsTable(found, runs) : ''}
 ${section('Delivery', deliveryChart(stats, linkTo))}
-${section('Engagement', html`${engagementChart(stats, linkTo)}${await byHour(visit, found)}`)}
+${section('Engagement', html`${engagementChart(stats, linkTo)}${await byHour(visit, { ...found, started_at: shown.started_at })}`)}
 ${found.ab_test ? section('A/B test', await abTest(visit, found)) : ''}
 ${section('Links', linksOf(links.data))}
 ${section('Activity', activity(engagement))}`
 }
 
-async function runsOf(visit: Visit, { id, recurrence }: Found): Promise<Html> {
-  if (!recurrence) return html``
-  const { data } = await visit.call<List<Wire<CampaignRun>>>('listCampaignRuns', { params: { id } })
+function runsTable({ id }: Found, runs: Run[]): Html {
   const rows = {
-    ...{ caption: 'Runs, newest first', rows: data, empty: html`` },
-    link: ({ run }: Wire<CampaignRun>) => `/campaigns/${id}?run=${run}`,
+    ...{ caption: 'Runs, newest first', rows: runs, empty: html`` },
+    link: ({ run }: Run) => `/campaigns/${id}?run=${run}`,
   }
   const columns = [
-    { title: 'Run', cell: ({ run }: Wire<CampaignRun>) => run },
-    { title: 'Status', cell: ({ status }: Wire<CampaignRun>) => badge(status) },
-    { title: 'Started', cell: ({ started_at }: Wire<CampaignRun>) => time(started_at) },
-    { title: 'Recipients', cell: ({ recipients_count }: Wire<CampaignRun>) => count(recipients_count) },
+    { title: 'Run', cell: ({ run }: Run) => run },
+    { title: 'Status', cell: ({ status }: Run) => badge(status) },
+    { title: 'Started', cell: ({ started_at }: Run) => time(started_at) },
+    { title: 'Recipients', cell: ({ recipients_count }: Run) => count(recipients_count) },
   ]
   return section('Runs', table({ ...rows, columns }))
 }
@@ -94,7 +95,8 @@ function engagementChart(stats: Stats, linkTo: LinkTo): Html {
 
 type Hour = { period: string; opened: number; clicked: number }
 
-async function byHour(visit: Visit, { id, started_at }: Found): Promise<Html> {
+/** Counts what happened in these hours to emails of all runs: figures by hour are not kept for each run. */
+async function byHour(visit: Visit, { id, started_at, recurrence }: Found): Promise<Html> {
   if (!started_at) return html``
   const end = new Date(Math.min(Date.parse(started_at) + HOURS * 3_600_000, now().getTime()))
   const { data } = await visit.call<{ data: Hour[] }>('getEmailMetrics', {
@@ -104,7 +106,7 @@ async function byHour(visit: Visit, { id, started_at }: Found): Promise<Html> {
     },
   })
   return columns({
-    caption: `Opens and clicks by hour, in the first ${HOURS} hours`,
+    caption: `Opens and clicks by hour, in the first ${HOURS} hours${recurrence ? ', of emails of all runs' : ''}`,
     series: [
       { name: 'opens', tone: 'good' },
       { name: 'clicks', tone: 'wait' },
