@@ -5,6 +5,7 @@ import { count } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 
 type Figures = {
+  sent: number
   delivered: number
   bounced: number
   complained: number
@@ -15,13 +16,12 @@ type Answer = { totals: Figures; data?: (Figures & { period: string })[] }
 
 const DAY_MS = 86_400_000
 const DAYS = 14
-const METRICS = 'delivered,bounced,complained,failed,suppressed'
+const METRICS = 'sent,delivered,bounced,complained,failed,suppressed'
 
 /** Numbers of emails in the last 24 hours, by outcome. */
 export async function tiles(visit: Visit): Promise<Html> {
   const { totals } = await figures(visit, 1, {})
-  const { delivered, bounced, failed, complained } = totals
-  const sent = delivered + bounced + failed
+  const { sent, delivered, bounced, complained } = totals
   const share = (part: number, whole: number) => html`${count(part)} <small>${percent(part, whole)}</small>`
   return html`<h2>Last 24 hours</h2>
 <ul class="tiles">

@@ -2,6 +2,7 @@ import t from 'tap'
 import { saveMembership } from '#sql/members/members.ts'
 import { startApi } from '#test/support/api.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
+import { countMetrics } from '#test/support/metrics.ts'
 import { insertLogRows } from '#test/support/request_log.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -315,4 +316,21 @@ t.test('the report of an earlier run shows the hours after that run', async t =>
   const hour = /Opens and clicks by hour.*?<p class="axis"><span>([^<]*)/s
   t.equal(hour.exec(await show(`/campaigns/${id}?run=1`))?.[1], '2026-03-01 10:00')
   t.equal(hour.exec(await show(`/campaigns/${id}`))?.[1], '2026-03-08 10:00')
+})
+
+t.test('the overview has the figures of GET /emails/metrics', async t => {
+  const at = new Date()
+  await countMetrics(world, account, [
+    ...[{ name: 'sent', by: 10, at } as const, { name: 'delivered', by: 9, at } as const],
+    ...[{ name: 'bounced_permanent', by: 2, at } as const, { name: 'failed', by: 3, at } as const],
+  ])
+  const tile = (name: string) => new RegExp(`<li>${name} <strong>(.*?)</strong>`).exec(page)?.[1]
+  const page = await show('/')
+  const { totals } = (await api.request('GET', '/api/emails/metrics')).body as unknown as {
+    totals: Record<string, number>
+  }
+  t.match(totals, { sent: 10, delivery_rate: 0.9, bounce_rate: 0.2 })
+  t.equal(tile('Sent'), '10')
+  t.equal(tile('Delivered'), '9 <small>90.0%</small>')
+  t.equal(tile('Bounced'), '2 <small>20.0%</small>')
 })
