@@ -36,7 +36,7 @@ export function redirect(ctx: Context, path: string): void {
   ctx.body = ''
 }
 
-/** Returns the path if it is on this site, otherwise `/`: a link must not redirect to another site. */
+/** Returns the path if it is on this site and can be a header, otherwise `/`: a link must not redirect to another site. */
 export function localPath(path: string | undefined): string {
-  return path && /^\/(?![/\\])[^\s\\]*$/.test(path) ? path : '/'
+  return path && /^\/(?![/\\])[!-[\]-~]*$/.test(path) ? path : '/'
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { saveMembership } from '#sql/members/members.ts'
 import { startApi } from '#test/support/api.ts'
-import { newMember, sessionOf } from '#test/support/members.ts'
+import { newMember, PASSWORD, sessionOf } from '#test/support/members.ts'
 import { countMetrics } from '#test/support/metrics.ts'
 import { insertLogRows } from '#test/support/request_log.ts'
 import { shows } from '#test/support/shows.ts'
@@ -333,4 +333,16 @@ t.test('the overview has the figures of GET /emails/metrics', async t => {
   t.equal(tile('Sent'), '10')
   t.equal(tile('Delivered'), '9 <small>90.0%</small>')
   t.equal(tile('Bounced'), '2 <small>20.0%</small>')
+})
+
+t.test('signing in leads only to paths of this server that a header can have', async t => {
+  const locationOf = async (next: string) => {
+    const body = new URLSearchParams({ email: owner.email, password: PASSWORD, next })
+    const response = await fetch(`${api.url}/login`, { method: 'POST', headers, body, redirect: 'manual' })
+    return response.headers.get('location')
+  }
+  t.equal(await locationOf('/emails?q=%E2%82%AC'), '/emails?q=%E2%82%AC')
+  for (const next of ['/€', '/\u007f', '/\x01', '//evil.com', '/\\evil.com', '/\t/evil.com', 'https://evil.com']) {
+    t.equal(await locationOf(next), '/', JSON.stringify(next))
+  }
 })
