@@ -346,3 +346,25 @@ t.test('signing in leads only to paths of this server that a header can have', a
     t.equal(await locationOf(next), '/', JSON.stringify(next))
   }
 })
+
+t.test('the pages of a contact and of a webhook lead to older emails and events', async t => {
+  const hook = { endpoint: 'https://acme.com/hook', events: ['email.sent', 'contact.created'] }
+  const webhook = (await api.request('POST', '/api/webhooks', { body: hook })).body
+  const to = ['reader@b.com']
+  const contact = (await api.request('POST', '/api/contacts', { body: { email: to[0], domain: account.domain } })).body
+  const body = Array.from({ length: 51 }, (_, n) => ({
+    from: `a@${account.domain}`,
+    to,
+    subject: `Mail ${n}.`,
+    text: 'x',
+  }))
+  await api.request('POST', '/api/emails/batch', { body })
+  for (let n = 0; n < 50; n++) {
+    await api.request('POST', '/api/contacts', { body: { email: `event${n}@b.com`, domain: account.domain } })
+  }
+  for (const path of [`/contacts/${contact.id}`, `/webhooks/${webhook.id}`]) {
+    const [, older = ''] = /rel="next" href="([^"]+)"/.exec(await show(path)) ?? []
+    t.match(older, `${path}?after=`)
+    t.match(await show(older), /<tbody>\s*<tr>/)
+  }
+})

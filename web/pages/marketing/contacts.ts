@@ -45,7 +45,7 @@ ${section('Add a contact', form(visit, { action: '/contacts', submit: 'Add conta
 })
 
 const contact = recordPage<Row>('/contacts/:id', 'getContact', async (person, visit) => {
-  const query = { contact_id: person.id, limit: '20' }
+  const query = { ...listQuery(visit), contact_id: person.id }
   const mail = await visit.call<List<Mail>>('listEmails', { query })
   const { id, email, unsubscribed } = person
   return {
@@ -62,7 +62,7 @@ ${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Resubscribe' : '
     ])}
 ${section(
   'Emails to this contact',
-  table({
+  html`${table({
     ...{
       caption: 'Newest first',
       rows: mail.data,
@@ -74,7 +74,7 @@ ${section(
       { title: 'Status', cell: ({ status }: Mail) => badge(status) },
       { title: 'Created', cell: ({ created_at }: Mail) => time(created_at) },
     ],
-  }),
+  })}${pager(visit, mail)}`,
 )}
 ${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person), extra: shownValue(visit, 'shown', propertiesText(person)) }))}
 ${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'Unsubscribes are remembered: if you add the contact again, it stays unsubscribed.')}`,

@@ -3,7 +3,7 @@ import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
 import { button, confirmButton, form, shownValue } from '#web/layout/form.ts'
-import { curl, empty, type List, table } from '#web/layout/list.ts'
+import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, copyable, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
@@ -36,7 +36,7 @@ const webhooks = listPage<Hook>({
 })
 
 const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, visit) => {
-  const { data } = await visit.call<List<Event>>('listWebhookEvents', { params: idOf(visit), query: { limit: '50' } })
+  const events = await visit.call<List<Event>>('listWebhookEvents', { params: idOf(visit), query: listQuery(visit) })
   const path = `/webhooks/${hook.id}`
   return {
     title: hook.endpoint,
@@ -48,7 +48,7 @@ const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, vis
       ['Last delivery', time(hook.last_delivery_at)],
       ['Last response', hook.last_delivery_status === null ? null : String(hook.last_delivery_status)],
     ])}
-${section('Deliveries', eventsTable(path, data, visit))}
+${section('Deliveries', html`${eventsTable(path, events.data, visit)}${pager(visit, events)}`)}
 ${visit.mayChange ? section('Replay events', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
 ${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook), extra: shownValue(visit, 'shown_status', hook.status) }))}
 ${button(visit, `${path}/rotate`, 'Rotate signing secret', { isSecret: true })}
@@ -58,7 +58,7 @@ ${confirmButton(visit, `${path}/delete`, 'Delete', 'It will no longer receive ev
 
 function eventsTable(path: string, rows: Event[], visit: Visit) {
   return table({
-    ...{ caption: 'Latest events', rows, link: ({ id }: Event) => `${path}/events/${id}` },
+    ...{ caption: 'Events, newest first', rows, link: ({ id }: Event) => `${path}/events/${id}` },
     columns: [
       { title: 'Event', cell: ({ type }: Event) => html`<code>${type}</code>` },
       { title: 'Status', cell: ({ status }: Event) => badge(status) },
