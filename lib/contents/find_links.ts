@@ -1,5 +1,6 @@
 import { QuoteType, Tokenizer } from 'htmlparser2'
 import type { Placeholder } from '#lib/templates/placeholders.ts'
+import { maskPlaceholders } from './mask_placeholders.ts'
 
 /**
  * The value of an `href`. `from` and `to` are its range in the html; `url` is its decoded text, split at placeholders; `is_off`:
@@ -20,28 +21,16 @@ export type FoundPlaces = {
 
 /** Elements whose `href` users follow. */
 const LINKS = new Set(['a', 'area'])
-/** Stands in for placeholders while the html is tokenized, so that a quote in a fallback does not end an attribute. */
-const MASK = '\uE000'
 const BEFORE_VALUE = /[ \t\n\f\r]*=[ \t\n\f\r]*/y
 
 /** Finds the `href` of every link, and the start and end of the body, from the HTML tokens (WHATWG HTML 13.2.5). */
 export function findPlaces(html: string, slots: Placeholder[]): FoundPlaces {
   const finder = new PlaceFinder(html, slots)
   const tokenizer = new Tokenizer({ xmlMode: false, decodeEntities: true }, finder)
-  tokenizer.write(mask(html, slots))
+  tokenizer.write(maskPlaceholders(html, slots))
   tokenizer.end()
   const { hrefs, body_start, body_end, comments } = finder
   return { hrefs, body_start, body_end, comments }
-}
-
-function mask(html: string, slots: Placeholder[]): string {
-  const pieces: string[] = []
-  let end = 0
-  for (const { start, next } of slots) {
-    pieces.push(html.slice(end, start), MASK.repeat(next - start))
-    end = next
-  }
-  return pieces.join('') + html.slice(end)
 }
 
 /** Receives the tokenizer's events. */

@@ -24,8 +24,7 @@ export const campaignAb = [
     access: 'full',
     params,
     summary: 'Choose the winner of an A/B test by hand',
-    description:
-      'All recipients who wait for the winner get this variant. Possible only until there is a winner.',
+    description: 'All recipients who wait for the winner get this variant. Possible only until there is a winner.',
     body: json(AbWinner),
     answers: { 200: CampaignAb },
     errors: ['missing_required_field'],

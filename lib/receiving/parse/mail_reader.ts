@@ -2,6 +2,7 @@ import type { Transform } from 'node:stream'
 import { MailParser } from 'mailparser'
 import { MAX_HEADERS, MAX_PARTS } from '#lib/mail/parts/limits.ts'
 import { Base64PartDecoder, type Note } from '#lib/receiving/rebuild/base64_part.ts'
+import { dispositionOf } from './disposition_of.ts'
 import type { Decoder, FoundText, Internals, Line, Mailbox, Node, Split } from './mailparser_types.ts'
 import { QuotedDecoder } from './quoted_decoder.ts'
 import { PlatformDecoder, TextPartDecoder } from './text_decoder.ts'
@@ -139,17 +140,6 @@ export class MailReader extends Base {
       : null
     return { type: 'text', text: texts.length > 0 ? texts.join('\n') : null, html }
   }
-}
-
-/** A part without a disposition is an attachment, except for a picture to which the text refers. */
-function dispositionOf({ disposition, parentNode, headers }: Split): Declared['disposition'] {
-  if (disposition) return disposition === 'inline' ? 'inline' : 'attachment' // RFC 2183 2.8
-  return isRelated(parentNode) && headers.hasHeader('Content-ID') ? 'inline' : 'attachment'
-}
-
-function isRelated(multipart: Split | false): boolean {
-  if (!multipart) return false
-  return multipart.contentType === 'multipart/related' || isRelated(multipart.parentNode)
 }
 
 function asHtml(text: string): string {

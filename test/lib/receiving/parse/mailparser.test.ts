@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { MailParser } from 'mailparser'
 import t from 'tap'
 import { MailReader } from '#lib/receiving/parse/mail_reader.ts'
+import { shows } from '#test/support/shows.ts'
 
 const require = createRequire(import.meta.url)
 const ofMailparser = createRequire(require.resolve('mailparser'))
@@ -48,7 +49,7 @@ t.test('mailparser calls what MailReader overrides', async t => {
     }
     override decodeAddresses(mailboxes: Parameters<MailReader['decodeAddresses']>[0]) {
       called.push('decodeAddresses')
-      t.match(mailboxes, [{ name: '', address: 'a@y.com' }])
+      shows(t, mailboxes, [{ name: '', address: 'a@y.com' }])
       super.decodeAddresses(mailboxes)
     }
     override createNode(split: Parameters<MailReader['createNode']>[0]) {
