@@ -1,6 +1,7 @@
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
+import { memberAddress } from '#lib/members/new_member.ts'
 import { hashPassword, isPassword } from '#lib/members/password.ts'
 import { generateToken, hashToken } from '#lib/members/secret_token.ts'
 import { createUseCounter, type UseCounter } from '#sql/accounts/rate_limits.ts'
@@ -33,7 +34,7 @@ export async function signIn(
   given: { email: string; password: string },
   client: Client,
 ): Promise<string> {
-  const email = given.email.trim().toLowerCase()
+  const email = memberAddress(given.email) ?? given.email.trim().toLowerCase()
   return startFound(services, client, email, async () => {
     const member = await findLogin(services.pool, email)
     const isRight = await isPassword(given.password, member?.password ?? null)

@@ -8,13 +8,15 @@ export const Role = z
   .enum(ROLES)
   .describe('`owner`: may do everything. `admin`: everything except changing owners. `view_only`: may only read.')
 
+/** Returns an address in the form in which those of members are stored; null if it is none. */
+export function memberAddress(text: string): string | null {
+  return parseAddress(text.trim())?.address.toLowerCase() ?? null
+}
+
 /** The address with which a member signs in, in lower case. */
 const MemberEmail = z
   .string()
-  .transform((text, context) => {
-    const address = parseAddress(text.trim())
-    return address ? address.address.toLowerCase() : refuse(context, 'validation_error', 'must be an email address')
-  })
+  .transform((text, context) => memberAddress(text) ?? refuse(context, 'validation_error', 'must be an email address'))
   .describe('Address of the member, who signs in with it.')
 
 const MemberName = z

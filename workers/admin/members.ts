@@ -1,4 +1,5 @@
 import { createInvitation, createResetLink } from '#flows/members/member_links.ts'
+import { memberAddress } from '#lib/members/new_member.ts'
 import { ROLES, type Role } from '#lib/members/roles.ts'
 import { findLogin, listAllMembers, listOwnAccounts, setOperator } from '#sql/members/members.ts'
 import type { Pool } from '#sql/pool.ts'
@@ -7,7 +8,8 @@ import { accountOf, type Changed, type Command, changes, optional, printable, ta
 /** Commands for members of accounts, who sign in to the dashboard. */
 export const memberCommands: Record<string, Command> = {
   'member invite': changes(1, ['account', 'role'], async (foundation, values, [address]) => {
-    const email = emailOf(address)
+    const email = memberAddress(emailOf(address))
+    if (!email) throw new UsageError(`${address} is not an email address.`)
     const account = await accountOf(foundation.pool, values)
     const role = (optional(values, 'role') ?? 'admin') as Role
     if (!ROLES.includes(role)) throw new UsageError(`--role must be one of: ${ROLES.join(', ')}`)
@@ -53,5 +55,5 @@ async function changedOf(pool: Pool, email: string): Promise<Changed[]> {
 
 function emailOf(address: string | undefined): string {
   if (!address) throw new UsageError('Which member? Give the address.')
-  return address.trim().toLowerCase()
+  return memberAddress(address) ?? address.trim().toLowerCase()
 }

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { createInvitation, followLink, openLink } from '#flows/members/member_links.ts'
+import { NewInvitation } from '#lib/members/new_member.ts'
 import { startApi } from '#test/support/api.ts'
 import { newMember, PASSWORD } from '#test/support/members.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -33,4 +35,14 @@ t.test('sign-in checks only five of many concurrent wrong passwords', async t =>
   const { email } = await newMember(world, account.id, 'owner')
   const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => signIn(email, 'wrong', n % 2 ? api : other)))
   t.strictSame(statuses.toSorted(), [...Array(5).fill(422), ...Array(15).fill(429)])
+})
+
+t.test('a member signs in with the address as it was given in the invitation', async t => {
+  const given = 'Bob@BÜCHER.de'
+  const { email, role } = NewInvitation.parse({ email: given, role: 'admin' })
+  const invitation = { account_id: account.id, email, role, invited_by: null }
+  const url = await createInvitation(world.pool, world, invitation)
+  const link = await openLink(world, url.split('/').at(-1) as string)
+  await followLink(world, link, { name: 'Bob', password: PASSWORD })
+  for (const address of [given, 'bob@bücher.de', 'bob@xn--bcher-kva.de']) t.equal(await signIn(address), 303, address)
 })

@@ -276,6 +276,7 @@ t.test('an invalid command is refused with the usage', async t => {
     [`key revoke takes no ${id}`, 'key', 'revoke', id, id],
     ['Which domain?', 'domain', 'add', '--account', id],
     ['Which domain?', 'domain', 'rotate', '--account', id],
+    ['bob is not an email address.', 'member', 'invite', 'bob', '--account', id],
     ['captured list takes no --account', 'captured', 'list', '--account', id],
     ...['0', 'all', '1e20'].map((limit): [string, ...string[]] => [
       '--limit must be a number from 1 to 10000',
