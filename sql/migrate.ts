@@ -25,6 +25,7 @@ const OUTSIDE_TRANSACTIONS = '.concurrently.sql'
 /** Migrates a database to what this code needs: first graphile-worker's schema, then ours. */
 export async function migrate(database_url: string): Promise<void> {
   const client = new pg.Client({ connectionString: database_url, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {}) // the pending or next statement rejects with it
   await connect(client)
   try {
     await client.query('SET statement_timeout = 0') // a role may have a short one, and an index takes minutes
