@@ -90,14 +90,14 @@ function listNamed(headers: Readonly<Record<string, string>>): NamedMessage[] {
     .filter(({ id }) => left[id ? 'ours' : 'others']-- > 0)
 }
 
-/** Decoded words may have any characters; Postgres rejects NUL. */
-const CONTROL = /\p{Cc}/u
+/** Decoded words may have NUL, and the first word half of a character, both of which Postgres rejects. */
+const UNSTORABLE = /[\p{Cc}\p{Cs}]/u
 
 /** Returns the ids in a field. Some clients leave out the angle brackets. */
 function idsIn(field = ''): string[] {
   return decodeIds(field.slice(-20_000))
     .split(/[\s<>]+/)
-    .filter(word => word.length <= 500 && /.@./.test(word) && !CONTROL.test(word))
+    .filter(word => word.length <= 500 && /.@./.test(word) && !UNSTORABLE.test(word))
 }
 
 const WORD = /=\?[^?\s]{1,40}\?([bq])\?([^?\s]{0,2000})\?=(?:\s+(?==\?))?/gi

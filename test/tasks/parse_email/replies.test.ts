@@ -110,6 +110,18 @@ t.test('a reply that names an encoded id with a NUL character is linked by its o
   shows(t, await receive({ raw, envelope: { from: 'ann@y.com', to } }), { reply_to_email_id: id })
 })
 
+t.test('a reply whose References are cut within a character is linked', async t => {
+  const { id, message_id } = await send()
+  const to = `tom@${account.domain}`
+  const words = ['a@y.com', ...Array(22).fill('x'.repeat(850)), message_id]
+  words.splice(1, 0, 'x'.repeat(19_998 - words.join(' ').length))
+  const value = `\u{1F600}${words.join(' ')}` // half of the first character is among the last 20,000
+  t.equal(value.slice(-20_000).isWellFormed(), false)
+  const fields = [`References: ${value.replaceAll(' ', '\r\n ')}`, 'From: ann@y.com', `To: ${to}`]
+  const raw = [...fields, 'Subject: Re', '', 'Hello'].join('\r\n')
+  shows(t, await receive({ raw, envelope: { from: 'ann@y.com', to } }), { reply_to_email_id: id })
+})
+
 t.test('automatic messages, lists and foreign ids are not linked', async t => {
   const { id, message_id, mail_from } = await send()
   const stranger = await receivingAccount()
