@@ -1,3 +1,5 @@
+import { readTokens } from '#lib/contents/html_tokens.ts'
+
 /** Most characters of text that are searched: people who are interested say so at the beginning. */
 const MAX_TEXT = 20_000
 /** Most characters of HTML, most of which are tags. */
@@ -50,15 +52,16 @@ function isQuoteBegin(line: string, next: string): boolean {
 }
 
 function plain(html: string): string {
-  return html
+  const bare = html
     .replace(/<(?:blockquote|div[^<>]{0,200}class="?[^<>"]{0,50}gmail_quote)[\s\S]*$/i, '')
     .replace(/<(style|script|head)\b[^<>]{0,500}>[^<]*<\/\1>/gi, '')
     .replace(/<(?:br|\/?p|\/?div|\/?tr|\/?li)\b[^<>]{0,500}>/gi, '\n')
     .replace(/<[^<>]{0,2000}>/g, '')
-    .replace(/&nbsp;|&#160;/g, ' ')
-    .replace(/&lt;/g, '<')
-    .replace(/&gt;/g, '>')
-    .replace(/&#39;|&rsquo;|&apos;/g, "'")
-    .replace(/&quot;/g, '"')
-    .replace(/&amp;/g, '&')
+  return decodeEntities(bare).replaceAll('\u00a0', ' ').replaceAll('’', "'")
+}
+
+function decodeEntities(text: string): string {
+  const pieces: string[] = []
+  readTokens(text.replaceAll('<', '&lt;'), { open: () => {}, close: () => {}, text: piece => pieces.push(piece) })
+  return pieces.join('')
 }

@@ -40,6 +40,8 @@ t.test('quoted text and signatures do not count for the category', async t => {
   for (const text of texts) t.equal(ownText({ text, html: null }), 'Yes please!', text)
   const html = `<p>Yes please!</p><div class="gmail_quote">On Friday<blockquote>${quoted}</blockquote></div>`
   t.equal(ownText({ text: null, html }), 'Yes please!')
+  const entities = '<p>Non, &ccedil;a ne m&rsquo;int&eacute;resse&nbsp;pas &#128512; &amp;lt; &lt;3</p>'
+  t.equal(ownText({ text: null, html: entities }), "Non, ça ne m'intéresse pas 😀 &lt; <3")
 })
 
 t.test('automatic replies are not categorized', async t => {
