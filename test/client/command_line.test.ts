@@ -9,6 +9,7 @@ import { COMMANDS } from '#client/cli/commands.ts'
 import { startApi } from '#test/support/api.ts'
 import { CommandLine } from '#test/support/client/command_line.ts'
 import { findFreePort } from '#test/support/free_port.ts'
+import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 import { ROOT } from '#test/support/root.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -251,6 +252,21 @@ t.test('api calls any route, and -o writes a download to a file', async t => {
   t.ok((await stat(path)).size > 100)
   const { stdout } = await shell.run(['contacts', 'export', '--domain', account.domain])
   t.match(stdout, /^email,/)
+})
+
+t.test('a download that ends early is a network_error', async t => {
+  const port = await startServer(t, (_, response) => {
+    response.writeHead(200, { 'content-length': '100' }).write('part', () => response.destroy())
+  })
+  const to = ['--base-url', `http://${ALLOWED}:${port}`]
+  for (const output of [[], ['-o', join(home, 'part')]]) {
+    const { code, error } = await shell.run(['received', 'raw', MISSING, ...to, ...output])
+    t.match(error, { statusCode: 0, name: 'network_error', message: /^The download ended early: / })
+    t.equal(code, 3)
+  }
+  const { code, error } = await shell.run(['contacts', 'export', '--domain', account.domain, '-o', '/nonexistent/file'])
+  t.match(error, { name: 'cli_error', message: /^\/nonexistent\/file cannot be written: / })
+  t.equal(code, 2)
 })
 
 t.test('help, the version and completion are printed', async t => {

@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { reasonOf } from '../../source/calls/read_response.ts'
+import { MailbrookError } from '../../source/error.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
 
@@ -41,7 +43,11 @@ async function readDocs(call: Call): Promise<void> {
   const url = urlOf(call.address(), `docs/${page}`)
   if (canOpen(call) && !values.print) return openPage(call, url)
   const address = page === '' ? urlOf(call.address(), 'llms.txt') : `${url}.md`
-  const response = await fetch(address, { signal })
+  const response = await fetch(address, { signal }).catch(error => {
+    throw new MailbrookError(0, 'network_error', `The request failed: ${reasonOf(error)}`, { cause: error })
+  })
+  if (response.status >= 500)
+    throw new MailbrookError(response.status, 'unexpected_response', `The server failed (status ${response.status}).`)
   if (!response.ok) throw cliError(`There is no page ${JSON.stringify(page)}: \`mailbrook docs\` lists them.`)
   output.text(await response.text())
 }
