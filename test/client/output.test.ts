@@ -60,6 +60,21 @@ t.test('a terminal gets a record as lines, without control characters', async t 
   )
 })
 
+t.test('a terminal gets no control characters in nested values, notes and errors', async t => {
+  const { written, output } = open(80)
+  output.record({ events: [{ reply: '250 \u009b2J' }] })
+  output.note('Line 2: \u001b[2J')
+  output.error(new MailbrookError(502, 'unexpected_response', 'It is \u001b]0;', { details: { text: '\u009b' } }))
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these control a terminal
+  t.notMatch(written.stdout + written.stderr, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
+})
+
+t.test('a table shows objects as JSON', async t => {
+  const { written, output } = open(80, { fields: 'id,tags' })
+  output.items([email])
+  t.equal(written.stdout, 'ID  TAGS\n1   {"name":"a"}\n')
+})
+
 t.test('programs get one line of JSON per item, with the requested fields', async t => {
   for (const { written, output } of [
     open(null, { fields: 'id, subject,none' }),

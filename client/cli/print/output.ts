@@ -1,5 +1,5 @@
 import type { MailbrookError } from '../../source/index.ts'
-import { recordText } from './record_text.ts'
+import { plainText, recordText } from './record_text.ts'
 import { Table } from './table.ts'
 
 type Stream = { write(text: string): unknown; isTTY?: boolean; columns?: number }
@@ -60,7 +60,7 @@ export class Output {
   /** Writes text that is not a result to stderr. */
   note(text: string): void {
     this.#endProgress()
-    this.#streams.stderr.write(`${text}\n`)
+    this.#streams.stderr.write(`${plainText(text)}\n`)
   }
 
   /** Shows progress on a terminal, in place of the previous progress. `total` is null if it is not known. */
@@ -76,8 +76,8 @@ export class Output {
   error(error: MailbrookError): void {
     this.#endProgress()
     const { statusCode, name, message } = error
-    const details = Object.keys(error.details).length > 0 ? `\n${JSON.stringify(error.details)}` : ''
-    const text = `mailbrook: ${message} (${name}${statusCode ? `, ${statusCode}` : ''})${details}`
+    const details = Object.keys(error.details).length > 0 ? `\n${plainText(JSON.stringify(error.details))}` : ''
+    const text = `mailbrook: ${plainText(message)} (${name}${statusCode ? `, ${statusCode}` : ''})${details}`
     this.#streams.stderr.write(`${this.isJson ? JSON.stringify({ ...error.toJSON(), ...error.details }) : text}\n`)
   }
 

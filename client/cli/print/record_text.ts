@@ -6,7 +6,8 @@ export function recordText(record: Record<string, unknown>): string {
 }
 
 function valueText(value: unknown, indent: number): string {
-  const text = isPlain(value) ? plainText(value) : JSON.stringify(value, null, 2)
+  // JSON escapes only some of the characters that control a terminal.
+  const text = plainText(isPlain(value) ? value : JSON.stringify(value, null, 2))
   return text.replaceAll('\n', `\n${' '.repeat(indent)}`)
 }
 
@@ -19,7 +20,11 @@ function isPlain(value: unknown): boolean {
 /** Returns a value as one line without control characters: text from others, such as subjects, must not control the terminal. */
 export function plainText(value: unknown): string {
   if (value === null || value === undefined) return '-'
-  const text = Array.isArray(value) ? value.map(plainText).join(', ') : String(value)
+  const text = Array.isArray(value) ? value.map(plainText).join(', ') : oneText(value)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these control a terminal
   return text.replaceAll(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, '\ufffd')
+}
+
+function oneText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
