@@ -110,6 +110,9 @@ t.test('preview_email, send_email, get_email and find_emails work; a repeated se
     await call(client, 'send_email', emailOf(account)),
   ]
   t.strictSame(first.json, second.json, 'a repeated call returns the same email')
+  // Agents word a repeated call differently.
+  const worded = await call(client, 'send_email', emailOf(account, { to: 'b@b.com', cc: [], bcc: null }))
+  t.strictSame(worded.json, first.json)
   t.equal(await countEmails(), 1)
   await call(client, 'send_email', emailOf(account, { idempotency_key: 'another' }))
   t.equal(await countEmails(), 2)
