@@ -1,7 +1,8 @@
 // Optional enhancements: every page works without this script.
 
 document.addEventListener('turbo:load', () => {
-  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false
+  // Browsers have no clipboard on pages that arrive over plain http, except from this machine.
+  if (navigator.clipboard) for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false
   for (const time of document.querySelectorAll('time[datetime]')) time.title = new Date(time.dateTime).toLocaleString()
   document.getElementById('problem')?.focus()
   if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {

@@ -171,4 +171,8 @@ t.test('members sign in over plain http on a private network', async t => {
   await page.fill('#name', 'Of the network')
   await page.click('button:text("Create")')
   await page.waitForSelector('th:text("Of the network")')
+  await page.goto(`/domains/${account.domain_id}`)
+  await page.waitForFunction('globalThis.Turbo')
+  await page.waitForSelector('time[title]')
+  t.equal(await page.locator('[data-copy]:visible').count(), 0, 'no copy buttons, since the browser has no clipboard')
 })
