@@ -368,3 +368,9 @@ t.test('the pages of a contact and of a webhook lead to older emails and events'
     t.match(await show(older), /<tbody>\s*<tr>/)
   }
 })
+
+t.test('the folder of emails in doubt says that it ignores the other filters', async t => {
+  const note = 'ignores the other filters'
+  t.match(await show('/emails?folder=in+doubt&q=x'), note)
+  for (const query of ['folder=in+doubt&q=', 'folder=sent&q=x']) t.notMatch(await show(`/emails?${query}`), note)
+})

@@ -56,6 +56,7 @@ export const emails = page('/emails', async visit => {
     title: 'Emails',
     actions: linkButton('/docs/sending', 'How to send'),
     body: html`${filters(visit, '/emails', FILTERS)}
+${ignoresFilters(visit) ? html`<p>The folder “${IN_DOUBT}” ignores the other filters.</p>` : ''}
 ${visit.mayChange && list.data.length > 0 ? bulkForm(visit, rows) : rows}
 ${pager(visit, list)}`,
   }
@@ -77,6 +78,10 @@ async function find(visit: Visit): Promise<List<Row>> {
   const { after, before } = query
   for (const cursor of [after, before]) if (cursor !== undefined) orNotFound('Email', uuid(cursor))
   return wire(await listDoubtedEmails(visit.ctx.pool, visit.session.account_id, { limit: 50, after, before }))
+}
+
+function ignoresFilters({ query }: Visit): boolean {
+  return query.folder === IN_DOUBT && FILTERS.some(({ name }) => name !== 'folder' && query[name])
 }
 
 /** Buttons that act on the selected emails. */
