@@ -79,7 +79,7 @@ t.test('the exit code shows the kind of failure', async t => {
 })
 
 t.test('send composes an email and waits for its outcome', async t => {
-  const html = await file('mail.html', '<p>Hello {{name}} <img src="cid:logo"></p>')
+  const html = await file('mail.html', '<p>Hello {{name}} {{other}} <img src="cid:logo"></p>')
   const logo = await file('logo.png', 'PNG')
   const email = ['--from', from, '--to', 'b@b.com', '--to', 'c@b.com', '--subject', 'Hi {{name}}', '--html', `@${html}`]
   const { code, lines, stderr } = await shell.run([
@@ -87,18 +87,23 @@ t.test('send composes an email and waits for its outcome', async t => {
     ...email,
     '--var',
     'name=A=B',
+    '--variables',
+    '{"name":"C","other":"D"}',
     '--attach',
     `${logo}:logo`,
+    '--attach',
+    await file('report 10:30.txt', 'x'),
     '--wait',
   ])
   t.equal(code, 0, stderr)
   shows(t, lines, [{ status: 'delivered' }])
   const read = await shell.run(['emails', 'get', lines[0].id])
   shows(t, read.lines, [
-    { to: ['b@b.com', 'c@b.com'], subject: 'Hi A=B', html: '<p>Hello A=B <img src="cid:logo"></p>' },
+    { to: ['b@b.com', 'c@b.com'], subject: 'Hi A=B', html: '<p>Hello A=B D <img src="cid:logo"></p>' },
   ])
   shows(t, (await shell.run(['emails', 'attachments', lines[0].id])).lines[0].data, [
     { filename: 'logo.png', content_id: 'logo' },
+    { filename: 'report 10:30.txt', content_id: null },
   ])
 
   const later = await shell.run(

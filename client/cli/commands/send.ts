@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { NewAttachment, NewEmail } from '../../source/index.ts'
-import { fsPromises } from '../builtins.ts'
+import { fs, fsPromises } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError, outcomeError } from '../errors.ts'
 import { OPERATIONS } from '../generated/operations.ts'
@@ -42,10 +42,11 @@ async function runSend(call: Call): Promise<void> {
   const { values, output, signal } = call
   const { attach = [], var: variables, at, wait, wait_seconds = 60, idempotency_key, ...members } = values
   const client = call.client()
+  const given = (await readBody(operation.body ?? [], members)) as NewEmail
   const email = {
-    ...((await readBody(operation.body ?? [], members)) as NewEmail),
+    ...given,
     ...(at === undefined ? {} : { scheduled_at: at as string }),
-    ...(variables === undefined ? {} : { variables: variablesOf(variables as string[]) }),
+    ...(variables === undefined ? {} : { variables: { ...given.variables, ...variablesOf(variables as string[]) } }),
   }
   const files = await Promise.all((attach as string[]).map(readAttachment))
   if (files.length > 0) email.attachments = [...(email.attachments ?? []), ...files]
@@ -62,7 +63,8 @@ async function runSend(call: Call): Promise<void> {
 }
 
 async function readAttachment(given: string): Promise<NewAttachment> {
-  const [, path = given, content_id] = /^(.+):([\w.-]+)$/.exec(given) ?? []
+  // The name of a file may have a colon: `report 10:30.pdf`.
+  const [, path = given, content_id] = fs().existsSync(given) ? [] : (/^(.+):([\w.-]+)$/.exec(given) ?? [])
   const content = await fsPromises()
     .readFile(path)
     .catch(error => {
