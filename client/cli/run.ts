@@ -83,14 +83,16 @@ function connect(
     const stored = profiles.find(profile)
     // A profile that is named takes precedence over the environment.
     const apiKey = api_key ?? (profile === undefined ? environment.MAILBROOK_API_KEY : undefined)
-    const address = base_url ?? (apiKey === undefined ? undefined : environment.MAILBROOK_BASE_URL) ?? stored?.base_url
+    const isOwn = apiKey !== undefined && profile === undefined
+    const address = base_url ?? (isOwn ? environment.MAILBROOK_BASE_URL : undefined) ?? stored?.base_url
     if (apiKey === undefined && !stored)
       throw cliError('There is no API key: run `mailbrook login`, set MAILBROOK_API_KEY or give `--api-key`.')
     return { apiKey: apiKey ?? (stored?.api_key as string), baseUrl: address ?? DEFAULT_URL }
   }
   const address = () => {
-    const given = base_url ?? (profile === undefined ? environment.MAILBROOK_BASE_URL : undefined)
-    return given ?? profiles.find(profile)?.base_url ?? DEFAULT_URL
+    // The same server as that of requests, if there is a key for them.
+    const hasKey = Boolean(api_key ?? environment.MAILBROOK_API_KEY ?? profiles.find(profile))
+    return hasKey ? connection().baseUrl : (base_url ?? environment.MAILBROOK_BASE_URL ?? DEFAULT_URL)
   }
   const client = () => {
     const { timeout, retries } = values as { timeout?: number; retries?: number }

@@ -232,6 +232,12 @@ t.test('profiles store keys in a file that only the owner may read', async t => 
   await alone.run(['login', '--base-url', api.url, '--name', 'sending', '--api-key', account.sending_key])
   shows(t, (await alone.run(['whoami'])).lines, [{ access: 'sending' }])
   shows(t, (await alone.run(['whoami', '-p', 'default'])).lines, [{ access: 'full' }])
+  const elsewhere = { XDG_CONFIG_HOME: join(home, 'profiles'), MAILBROOK_BASE_URL: 'http://elsewhere.test' }
+  for (const args of [[], ['-p', 'default', '--api-key', account.key]]) {
+    const mixed = new CommandLine(elsewhere)
+    shows(t, (await mixed.run(['whoami', ...args])).lines, [{ base_url: api.url }])
+    t.equal((await mixed.run(['open', ...args])).stdout, `${api.url}/\n`, 'it opens the server of the profile too')
+  }
   const again = await alone.run(['login', '--name', 'sending', '--api-key', account.sending_key])
   t.equal(again.code, 0, 'the address is that of the profile')
   const given = new CommandLine({ XDG_CONFIG_HOME: join(home, 'given'), MAILBROOK_BASE_URL: api.url })
