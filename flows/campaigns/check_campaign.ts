@@ -9,6 +9,7 @@ import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { countRecipients } from '#sql/campaigns/count_recipients.ts'
 import { findSender, judgeSender } from '#sql/campaigns/start/judge_sender.ts'
 import { lockGroups } from '#sql/campaigns/start/lock_groups.ts'
+import { blockDomainDeletion } from '#sql/domains/domains.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { RequestFault } from '#sql/sending/accept/faults.ts'
@@ -34,6 +35,8 @@ export async function checkCampaign(
   campaign: Campaign,
   { is_due = false } = {},
 ): Promise<Checked> {
+  // In the order in which a domain is deleted with its groups. Whether it exists is checked below.
+  await blockDomainDeletion(tx, account_id, campaign.domain_id)
   await lockGroups(tx, account_id, campaign)
   requireContent(campaign)
   requireGroup(campaign)

@@ -3,6 +3,7 @@ import { newId } from '#lib/ids.ts'
 import { lockUsage } from '#sql/accounts/usage.ts'
 import { lockRun } from '#sql/campaigns/sending/runs.ts'
 import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRecipient, countFigures } from '#test/support/campaign_rows.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
@@ -52,6 +53,22 @@ t.test('POST /campaigns/:id/cancel makes a scheduled campaign a draft again', as
   const { status, body } = await post(id, 'cancel')
   t.strictSame([status, body], [200, { object: 'campaign', id, status: 'draft' }])
   shows(t, await get(id), { status: 'draft', scheduled_at: null })
+})
+
+t.test('POST /campaigns/:id/send locks the domain before its audiences, as its deletion does', async t => {
+  const named = { name: 'News', domain: account.domain }
+  const { id: audience_id } = (await api.request('POST', '/api/audiences', { body: named })).body
+  await api.request('POST', `/api/audiences/${audience_id}/contacts`, { body: { email: 'a@b.com' } })
+  const id = await createDraft(api, account, { audience_id })
+  let sent: ReturnType<typeof post> | undefined
+  const deletion = await begin(world, async tx => {
+    await tx.run(sql.unsafe`SELECT FROM domains WHERE id = ${account.domain_id} FOR UPDATE`)
+    sent = post(id, 'send')
+    await untilBlocked(world)
+    await tx.run(sql.unsafe`SELECT FROM audiences WHERE id = ${audience_id} FOR UPDATE`)
+  })
+  await deletion.commit()
+  shows(t, await sent, { status: 200 })
 })
 
 t.test('POST /campaigns/:id/cancel takes turns with a worker that stores emails within a quota', async t => {
