@@ -15,53 +15,50 @@ import { forgetAddresses } from '#sql/tracking/hits.ts'
 import { deleteDeletedDeliveries, deleteDeletedWebhooks, deleteExpiredEvents } from '#sql/webhooks/purge.ts'
 import type { Task, Work } from './task.ts'
 
-/** Deletes data whose retention time is over. */
+/**
+ * Deletes data whose retention time is over. A kind of data that cannot be deleted now, since another transaction holds it or
+ * it takes too long, does not keep the others.
+ */
 export const purge: Task<'purge'> = async (_payload, work) => {
-  const keys = await deleteExpiredKeys(work.pool)
-  const batches = await deleteExpiredBatches(work.pool)
-  const windows = await deleteExpiredWindows(work.pool)
-  const usage = await deleteExpiredUsage(work.pool)
-  const folded = await inBatches(limit => foldMetrics(work.pool, limit))
-  const metrics = await inBatches(limit => deleteExpiredMetrics(work.pool, limit))
-  const suppressions = await inBatches(limit => removeExpiredSuppressions(work.pool, limit))
-  const logs = await deleteExpiredLogs(work.pool, work.config.LOG_RETENTION_DAYS)
-  const policies = await deleteExpiredMtaStsPolicies(work.pool)
-  const raw = await forgetRaw(work)
-  const reports = await inBatches(limit => deleteReports(work.pool, limit))
-  const events = await inBatches(limit => deleteExpiredEvents(work.pool, limit))
-  const told = await inBatches(limit => deleteDeletedDeliveries(work.pool, limit))
-  const webhooks = await deleteDeletedWebhooks(work.pool)
-  const contactEvents = await inBatches(limit => deleteExpiredContactEvents(work.pool, limit))
-  const imports = await forgetImports(work)
-  const emails = await forgetEmails(work)
-  const addresses = await inBatches(limit => forgetAddresses(work.pool, limit))
-  const contents = await inBatches(limit => deleteUnusedContents(work.pool, limit))
-  // Last, since the store may not be available.
-  const blobs = await work.blobs.purge()
-  const ofWebhooks = { events, told, webhooks }
-  work.log.debug(
-    {
-      keys,
-      batches,
-      emails,
-      contents,
-      addresses,
-      blobs,
-      usage,
-      windows,
-      folded,
-      metrics,
-      suppressions,
-      logs,
-      policies,
-      raw,
-      reports,
-      ...ofWebhooks,
-      contactEvents,
-      imports,
-    },
-    'purged',
-  )
+  const counts: Record<string, number> = {}
+  const errors: unknown[] = []
+  for (const [name, remove] of Object.entries(kindsOf(work))) {
+    try {
+      counts[name] = await remove()
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  work.log.debug(counts, 'purged')
+  if (errors.length > 0) throw new AggregateError(errors, 'some data could not be purged')
+}
+
+/** Returns a function for each kind of data, which returns how much it has deleted; in their order. */
+function kindsOf(work: Work): Record<string, () => Promise<number>> {
+  const { pool, config } = work
+  return {
+    keys: () => deleteExpiredKeys(pool),
+    batches: () => deleteExpiredBatches(pool),
+    windows: () => deleteExpiredWindows(pool),
+    usage: () => deleteExpiredUsage(pool),
+    folded: () => inBatches(limit => foldMetrics(pool, limit)),
+    metrics: () => inBatches(limit => deleteExpiredMetrics(pool, limit)),
+    suppressions: () => inBatches(limit => removeExpiredSuppressions(pool, limit)),
+    logs: () => deleteExpiredLogs(pool, config.LOG_RETENTION_DAYS),
+    policies: () => deleteExpiredMtaStsPolicies(pool),
+    raw: () => forgetRaw(work),
+    reports: () => inBatches(limit => deleteReports(pool, limit)),
+    events: () => inBatches(limit => deleteExpiredEvents(pool, limit)),
+    told: () => inBatches(limit => deleteDeletedDeliveries(pool, limit)),
+    webhooks: () => deleteDeletedWebhooks(pool),
+    contactEvents: () => inBatches(limit => deleteExpiredContactEvents(pool, limit)),
+    imports: () => forgetImports(work),
+    emails: () => forgetEmails(work),
+    addresses: () => inBatches(limit => forgetAddresses(pool, limit)),
+    contents: () => inBatches(limit => deleteUnusedContents(pool, limit)),
+    // Last, since the store may not be available.
+    blobs: () => work.blobs.purge(),
+  }
 }
 
 /** Most rows of one statement. */

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { sql } from '#sql/pool.ts'
 import { purge } from '#tasks/purge.ts'
+import { begin } from '#test/support/database/locks.ts'
 import { insertLogRows, readLogs } from '#test/support/request_log.ts'
 import { openWork } from '#test/support/sending.ts'
 import { makeHit, makeTracked, record } from '#test/support/tracking.ts'
@@ -102,4 +104,20 @@ t.test('an import and its errors are deleted 90 days after its end', async t => 
     rows,
     kept.map(id => ({ id, errors: 12_000 })),
   )
+})
+
+t.test('data that is locked does not keep other data', async t => {
+  const account = await newAccount(world)
+  await insertLogRows(pool, account, [{ created_at: new Date(Date.now() - 31 * 86_400_000).toJSON() }])
+  const key = sql.unsafe`
+    INSERT INTO idempotency_keys (account_id, route, key, fingerprint, answer, created_at)
+    VALUES (${account.id}, 'x', 'x', '', '{}', now() - interval '25 hours')`
+  await pool.run(key)
+  const other = await begin(world, tx => {
+    return tx.run(sql.unsafe`SELECT FROM idempotency_keys WHERE account_id = ${account.id} FOR UPDATE`)
+  })
+  await t.rejects(purge({}, openWork(t, world)), { message: 'some data could not be purged' })
+  t.strictSame(await readLogs(pool, account, 0), [])
+  await other.commit()
+  await purge({}, openWork(t, world))
 })
