@@ -5,6 +5,7 @@ import { storedAddress } from '#lib/mail/address.ts'
 import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
 import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import { deleteErrorsOf } from '#sql/contacts/import/record_errors.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
 import { forgetEventsOfContact } from '#sql/events/contact_events.ts'
 import { withdrawAnswers } from '#sql/polls/asked_polls.ts'
@@ -36,6 +37,7 @@ export async function eraseContact(
   const contact = orNotFound('Contact', await findContact(pool, account_id, ref))
   const sent = await forgetSent(pool, account_id, contact)
   const received_emails = await deleteReceived(pool, account_id, contact, config.BASE_URL)
+  await forgetImportErrors(pool, account_id, contact)
   const suppressions = await eraseRow(pool, account_id, contact)
   return { id: contact.id, erased: { ...sent, received_emails, suppressions } }
 }
@@ -75,6 +77,15 @@ async function deleteReceived(pool: Pool, account_id: string, { email, domain_id
     after = data.at(-1)?.id
     if (!has_more) return count
   }
+}
+
+/** Errors of imports per statement: there may be millions, and each is compared with the address. */
+const ERRORS = 50_000
+
+/** Outside the transaction that deletes the contact, which would hold up writers of contacts for as long. */
+async function forgetImportErrors(pool: Pool, account_id: string, { domain_id, email }: Contact): Promise<void> {
+  let last = await deleteErrorsOf(pool, { account_id, domain_id, email }, null, ERRORS)
+  while (last !== null) last = await deleteErrorsOf(pool, { account_id, domain_id, email }, last, ERRORS)
 }
 
 /** Returns the number of deleted suppressions: 0 or 1. */

@@ -1,7 +1,5 @@
-import { domainToUnicode } from 'node:url'
 import { z } from 'zod'
 import { newId } from '#lib/ids.ts'
-import { domainOf } from '#lib/mail/address.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
 const ConsentSource = z.enum(['api', 'import', 'page', 'one_click', 'email', 'complaint', 'soft_bounces', 'automation'])
@@ -33,9 +31,7 @@ export async function insertConsents(
   `)
 }
 
-/**
- * Deletes everything about an address except a hash that records its opt-out: its consents and its errors in imports.
- */
+/** Deletes the consents of an address. Only a hash that records its opt-out is kept. */
 export async function eraseAllButOptOut(
   tx: Tx,
   { account_id, domain_id, email }: { account_id: string; domain_id: string; email: string },
@@ -44,14 +40,6 @@ export async function eraseAllButOptOut(
   const hash = sql.fragment`sha256(convert_to(${email}, 'UTF8'))`
   await tx.run(sql.unsafe`
     DELETE FROM contact_consents WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND email_hash = ${hash}
-  `)
-  // Files may have the domain in Unicode, or a name before the address.
-  const [local, domain] = [email.slice(0, email.lastIndexOf('@')), domainOf(email)]
-  const written = sql.array([email, `${local}@${domainToUnicode(domain)}`], 'text')
-  await tx.run(sql.unsafe`
-    DELETE FROM import_errors e USING contact_imports i
-    WHERE i.account_id = ${account_id} AND i.domain_id = ${domain_id} AND e.account_id = i.account_id AND e.import_id = i.id
-      AND EXISTS (SELECT FROM unnest(${written}) AS w(address) WHERE is_of_address(fold_case(e.email), fold_case(w.address)))
   `)
   if (!is_suppressed) return
   await tx.run(sql.unsafe`

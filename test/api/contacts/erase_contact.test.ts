@@ -1,8 +1,10 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { sql } from '#sql/pool.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { makePolled } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
@@ -78,4 +80,25 @@ t.test('erasing removes answers of a copied recipient, errors of imports and the
   shows(t, await get(`/contacts/imports/${ended.id}/errors`), { data: [{ email: 'joann@münchen.de' }] })
   const { rows } = await world.pool.pg.query('SELECT FROM audit_log WHERE target LIKE $1', ['%ann@%'])
   t.equal(rows.length, 0)
+})
+
+t.test('erasing searches errors of imports before it locks contacts of the account', async t => {
+  const { body: contact } = await api.request('POST', '/api/contacts', {
+    body: { email: 'twice@b.com', domain: account.domain },
+  })
+  const imported = { domain: account.domain }
+  await new Imports(api, account.key, work.importer).ofText('email\ntwice@b.com\ntwice@b.com\n', imported)
+  const other = await begin(world, tx => {
+    return tx.run(sql.unsafe`SELECT FROM import_errors WHERE email = 'twice@b.com' FOR UPDATE`)
+  })
+  const erased = api.request('DELETE', `/api/contacts/${contact.id}?erase=true`)
+  await untilBlocked(world, '%import_errors%')
+  const { rows } = await world.pool.pg.query(
+    `SELECT pg_try_advisory_xact_lock(hashtextextended('contacts ' || $1, 0)) AS is_free`,
+    [account.id],
+  )
+  t.same(rows, [{ is_free: true }])
+  await other.commit()
+  shows(t, await erased, { status: 200 })
+  t.same((await world.pool.pg.query(`SELECT FROM import_errors WHERE email = 'twice@b.com'`)).rows, [])
 })
