@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats'
 import t from 'tap'
 import { requestSchema } from '#api/openapi/json_schema.ts'
 import { operations } from '#api/routes/index.ts'
+import { optionName } from '#client/cli/command.ts'
 import { findCommand } from '#client/cli/commands.ts'
 import { readArguments } from '#client/cli/input/arguments.ts'
 import { readMethods } from '#docs/generate/client/read_methods.ts'
@@ -68,7 +69,9 @@ t.test('a command of the API reference exists and sends the same body', async t 
     t.equal(operands.length, command.operands.length, method.operation_id)
     if (FILES.includes(method.operation_id)) continue
     const { body, query } = sampleOf(method)
-    const expected = { ...query, ...(body as object | undefined) }
-    t.strictSame('body' in values ? JSON.parse(values.body as string) : { ...values }, expected, method.operation_id)
+    const sent = { ...query, ...(body as object | undefined) }
+    const options = Object.fromEntries(Object.entries(sent).map(([name, value]) => [optionName(name), value]))
+    const [found, expected] = 'body' in values ? [JSON.parse(values.body as string), sent] : [{ ...values }, options]
+    t.strictSame(found, expected, method.operation_id)
   }
 })
