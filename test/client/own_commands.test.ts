@@ -103,7 +103,8 @@ t.test('doctor checks the server, the key and the DNS records', async t => {
 })
 
 t.test('open and docs open a page in the browser or print it', async t => {
-  const nobody = new CommandLine({ MAILBROOK_BASE_URL: api.url, XDG_CONFIG_HOME: home })
+  const variables = { MAILBROOK_BASE_URL: api.url, XDG_CONFIG_HOME: join(home, 'nobody') } // without profiles
+  const nobody = new CommandLine(variables)
   t.equal((await nobody.run(['open', 'emails'])).stdout, `${api.url}/emails\n`)
   t.match((await nobody.run(['docs'])).stdout, /^# Mailbrook\n.*\/docs\/sending\.md/s)
   t.match((await nobody.run(['docs', 'api/emails'])).stdout, /^# Emails\n.*mailbrook emails send/s)
@@ -115,12 +116,12 @@ t.test('open and docs open a page in the browser or print it', async t => {
   const browser = join(home, 'browser')
   await writeFile(browser, `#!/bin/sh\necho "$1" > ${home}/opened\n`)
   await chmod(browser, 0o755)
-  const opening = new CommandLine({ MAILBROOK_BASE_URL: api.url, XDG_CONFIG_HOME: home, BROWSER: browser })
+  const opening = new CommandLine({ ...variables, BROWSER: browser })
   t.equal((await opening.run(['docs', 'sending'])).code, 0)
   // The command does not wait for the browser.
   const opened = () => readFile(join(home, 'opened'), 'utf8').catch(() => '')
   t.equal(await waitUntil(opened, 'the browser is started'), `${api.url}/docs/sending\n`)
-  const missing = new CommandLine({ MAILBROOK_BASE_URL: api.url, BROWSER: '/nonexistent' })
+  const missing = new CommandLine({ ...variables, BROWSER: '/nonexistent' })
   shows(t, (await missing.run(['open'])).error, { name: 'cli_error', message: /^No browser could be started/ })
 })
 
