@@ -65,12 +65,14 @@ async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run:
   if (await judgeRun(tx, run)) return null
   if ((await releaseLocally(tx, run, slice ?? RELEASED)) > 0) return { in_seconds: 0 }
   if (run.paused && (await waitsForOperator(tx, run, run.paused))) return { in_seconds: LATER_SECONDS }
+  const limit = slice ?? SLICE
   const room = ahead - (await countUnfinished(tx, run, ahead))
-  if (room <= 0) {
+  // While mail is sent, room appears a few emails at a time, and slices of a few cost more.
+  if (room < Math.max(1, Math.min(limit, ahead) / 4)) {
     await setWaitReason(tx, run, null)
     return { in_seconds: SOON_SECONDS }
   }
-  const sent = await sendSlice(tx, run, Math.min(slice ?? SLICE, room), config.SIMULATOR_DOMAIN)
+  const sent = await sendSlice(tx, run, Math.min(limit, room), config.SIMULATOR_DOMAIN)
   if (!sent) return failRun(tx, run, 'The content of the campaign was deleted.')
   if (sent.wait) return sent.wait
   if (sent.taken > 0) return { in_seconds: 0 }
