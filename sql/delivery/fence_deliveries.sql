@@ -69,7 +69,7 @@ BEGIN
         OR EXISTS (SELECT FROM accounts a WHERE a.id = d.account_id AND a.paused_at IS NOT NULL)
         OR EXISTS (SELECT FROM domains o WHERE o.account_id = d.account_id AND o.id = e.domain_id AND o.paused_at IS NOT NULL)
         AS is_paused
-    FROM mine d JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    FROM mine d CROSS JOIN email_of(d.account_id, d.email_id) AS e
   ), allowed AS (
     UPDATE deliveries d SET phase = 'dot', lease_until = now() + make_interval(secs => lease_seconds)
     FROM seen s WHERE d.account_id = s.account_id AND d.id = s.id

@@ -29,7 +29,7 @@ BEGIN
   RETURN ARRAY(
     SELECT d.id FROM unnest(accounts, ids) AS due(account_id, id)
     JOIN deliveries d ON d.account_id = due.account_id AND d.id = due.id
-    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    CROSS JOIN email_of(d.account_id, d.email_id) AS e
     CROSS JOIN LATERAL topic_subscription(d.account_id, e.domain_id, lower(d.recipient), d.topic_id) AS s
     WHERE d.topic_id IS NOT NULL AND NOT s.is_subscribed
   );

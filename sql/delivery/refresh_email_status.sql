@@ -30,6 +30,11 @@ BEGIN
     FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id AND NOT is_by_machine(v)
     ORDER BY v.id DESC LIMIT 1
   ) l ON true
-  WHERE e.account_id = s.account_id AND e.id = s.email_id;
+  -- They are locked, so they stay in place.
+  CROSS JOIN LATERAL (
+    SELECT k.ctid AS place FROM emails k WHERE k.account_id = s.account_id AND k.id >= s.email_id AND k.id <= s.email_id
+    ORDER BY k.id LIMIT 1
+  ) k
+  WHERE e.ctid = k.place;
 END
 $$;

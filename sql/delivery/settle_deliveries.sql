@@ -12,7 +12,7 @@ DROP TYPE IF EXISTS delivery_result CASCADE;
 -- phase `dot` still settles the doubt. Mail that becomes `canceled` is refunded to the quotas. Returns the settled ids.
 --
 -- The planner does not know the length of a list; with stale statistics it would read whole tables for it. So every
--- statement here must use an index, row by row.
+-- statement here must use an index, row by row (email_of.sql).
 CREATE TYPE delivery_result AS (
   account_id uuid, email_id uuid, id uuid, lease_owner uuid, attempt integer,
   outcome text,
@@ -44,9 +44,9 @@ BEGIN
   -- Emails first, in order: every writer of an email and its deliveries locks in this order. Otherwise two recipients
   -- that settle at the same time could miss each other in the status below.
   PERFORM 1
-  FROM (SELECT DISTINCT r.account_id, r.email_id FROM unnest(results) AS r) w
-  JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
-  ORDER BY e.id FOR NO KEY UPDATE OF e;
+  FROM (SELECT DISTINCT r.account_id, r.email_id FROM unnest(results) AS r ORDER BY r.email_id) w
+  CROSS JOIN LATERAL (SELECT FROM emails e WHERE e.account_id = w.account_id AND e.id >= w.email_id AND e.id <= w.email_id
+    ORDER BY e.id LIMIT 1 FOR NO KEY UPDATE) e;
 
   changes := change_deliveries(results);
   IF changes IS NULL THEN
@@ -108,7 +108,7 @@ BEGIN
           OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released'))
       FOR NO KEY UPDATE
     ) d
-    JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
+    CROSS JOIN email_of(d.account_id, d.email_id) AS e
   ), decided AS (
     SELECT *,
       CASE

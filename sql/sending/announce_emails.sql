@@ -19,7 +19,7 @@ BEGIN
       'tags', (SELECT coalesce(jsonb_object_agg(t ->> 'name', t ->> 'value'), '{}') FROM jsonb_array_elements(e.tags) AS t)
     )) || coalesce(g.more, '{}'))::announcement
     FROM unnest(given) WITH ORDINALITY AS g(account_id, email_id, type, recipients, more, position)
-    JOIN emails e ON e.account_id = g.account_id AND e.id = g.email_id
+    CROSS JOIN email_of(g.account_id, g.email_id) AS e
     JOIN email_contents c ON c.account_id = g.account_id AND c.email_id = g.email_id
     WHERE is_heard(g.account_id, 'email.' || g.type)
     ORDER BY g.position
@@ -42,7 +42,7 @@ BEGIN
     SELECT ROW(account_id, email_id, type, recipients, more)::email_event FROM (
       SELECT e.account_id, e.id AS email_id, 'sent' AS type, NULL::text[] AS recipients, NULL::jsonb AS more, 1 AS rank
       FROM (SELECT DISTINCT c.account_id, c.email_id FROM unnest(changes) AS c WHERE c.state IN ('delivered', 'complained')) w
-      JOIN emails e ON e.account_id = w.account_id AND e.id = w.email_id
+      CROSS JOIN email_of(w.account_id, w.email_id) AS e
       WHERE e.sent_at = now()
       UNION ALL
       SELECT c.account_id, c.email_id, t.type, ARRAY[c.recipient],

@@ -16,9 +16,12 @@ BEGIN
   SELECT array_agg(ROW(e.account_id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0), m.name, m.by)::campaign_move)
   INTO moves
   FROM unnest(changes) AS c
-  JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
-  LEFT JOIN campaign_recipients r ON r.account_id = e.account_id AND r.campaign_id = e.campaign_id
-    AND r.contact_id = e.contact_id AND r.run = e.campaign_run
+  CROSS JOIN email_of(c.account_id, c.email_id) AS e
+  LEFT JOIN LATERAL (
+    SELECT r.variant FROM campaign_recipients r WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id
+      AND r.contact_id >= e.contact_id AND r.contact_id <= e.contact_id AND r.run = e.campaign_run
+    ORDER BY r.contact_id LIMIT 1
+  ) r ON true
   CROSS JOIN LATERAL (
     SELECT CASE c.state WHEN 'complained' THEN 'delivered' ELSE c.state END AS state, c.was,
       c.outcome = 'deferred' AND c.state = 'queued' AND NOT EXISTS (
@@ -56,18 +59,24 @@ LANGUAGE plpgsql AS $$
 DECLARE
   sent_to campaign_recipients[];
 BEGIN
-  WITH mine AS MATERIALIZED (
-    SELECT r.account_id, r.campaign_id, r.contact_id, r.run FROM unnest(changes) AS c
-    JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
+  -- Locks first, in a statement of its own: so the next one sees the newest rows, which stay in place.
+  PERFORM FROM unnest(changes) AS c
+  CROSS JOIN email_of(c.account_id, c.email_id) AS e
+  CROSS JOIN LATERAL (
+    SELECT FROM campaign_recipients r WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id
+      AND r.contact_id >= e.contact_id AND r.contact_id <= e.contact_id AND r.run = e.campaign_run
+    ORDER BY r.contact_id LIMIT 1 FOR NO KEY UPDATE
+  ) r
+  WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained');
+  WITH changed AS (
+    UPDATE campaign_recipients r SET sent_at = now() FROM unnest(changes) AS c
+    CROSS JOIN email_of(c.account_id, c.email_id) AS e
     CROSS JOIN LATERAL (
-      SELECT * FROM campaign_recipients r WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id
-        AND r.contact_id = e.contact_id AND r.run = e.campaign_run AND r.sent_at IS NULL
-      FOR NO KEY UPDATE
-    ) r
-    WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')
-  ), changed AS (
-    UPDATE campaign_recipients r SET sent_at = now() FROM mine m
-    WHERE r.account_id = m.account_id AND r.campaign_id = m.campaign_id AND r.contact_id = m.contact_id AND r.run = m.run
+      SELECT k.ctid AS place FROM campaign_recipients k WHERE k.account_id = e.account_id AND k.campaign_id = e.campaign_id
+        AND k.contact_id >= e.contact_id AND k.contact_id <= e.contact_id AND k.run = e.campaign_run
+      ORDER BY k.contact_id LIMIT 1
+    ) k
+    WHERE r.ctid = k.place AND r.sent_at IS NULL AND c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')
     RETURNING r
   )
   SELECT array_agg(r) INTO sent_to FROM changed;

@@ -15,7 +15,7 @@ BEGIN
   WITH bounces AS MATERIALIZED (
     SELECT e.account_id, e.contact_id, count(*) AS count, count(*) FILTER (WHERE c.was = 'delivered') AS late
     FROM unnest(changes) AS c
-    JOIN emails e ON e.account_id = c.account_id AND e.id = c.email_id
+    CROSS JOIN email_of(c.account_id, c.email_id) AS e
     WHERE c.campaign_id IS NOT NULL AND c.was <> c.state
       AND (c.state = 'failed' OR c.state = 'bounced' AND c.bounce ->> 'subType' = 'MailboxFull')
       AND c.class IN ('recipient', 'transient') AND c.reply IS NOT NULL AND e.contact_id IS NOT NULL

@@ -32,7 +32,7 @@ export async function openPlannedPool(
     await pool.pg.query(`ALTER DATABASE ${rows[0].name} SET ${name} = '${value}'`)
   }
   const statements: PlannedStatement[] = []
-  const planned = createPool(config.DATABASE_URL as string)
+  const planned = createPool(config.DATABASE_URL as string, { max: 3 })
   t.teardown(() => planned.end())
   planned.pg.on('connect', client =>
     client.on('notice', ({ message = '' }) => {
