@@ -22,17 +22,18 @@ const SETTINGS = {
   'auto_explain.log_level': 'notice',
 }
 
-/** Opens a pool that records the plan of each statement (auto_explain), with how many rows it discarded. */
+/** Opens a pool of at most `max` connections that records how many rows the plan of each statement discards (auto_explain). */
 export async function openPlannedPool(
   t: Test,
   { pool, config }: Foundation,
+  max?: number,
 ): Promise<{ pool: Pool; statements: PlannedStatement[] }> {
   const { rows } = await pool.pg.query('SELECT current_database() AS name')
   for (const [name, value] of Object.entries(SETTINGS)) {
     await pool.pg.query(`ALTER DATABASE ${rows[0].name} SET ${name} = '${value}'`)
   }
   const statements: PlannedStatement[] = []
-  const planned = createPool(config.DATABASE_URL as string, { max: 3 })
+  const planned = createPool(config.DATABASE_URL as string, max === undefined ? {} : { max })
   t.teardown(() => planned.end())
   planned.pg.on('connect', client =>
     client.on('notice', ({ message = '' }) => {
