@@ -105,7 +105,7 @@ export function operation<
         query: () => (declared.query ? readQuery(declared.query, ctx.query) : undefined) as Query,
         body: () => (body ? parse(body.schema, ctx.state.body) : undefined) as Content,
       })
-      if (isAudited && !ctx.state.is_replay) await auditChange(ctx, declared.id, path)
+      if (isAudited && !ctx.state.is_replay) await auditChange(ctx, declared.id, path, answer)
       if (answer !== undefined) ctx.body = answer
     }
     const handlers = [accessChecks[access], ...(isSend ? [limitSends] : []), ...(body ? [body.read] : []), respond]

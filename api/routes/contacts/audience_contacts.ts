@@ -107,7 +107,6 @@ export const audienceContacts = [
       'segment' in group
         ? (await leaveSegment(ctx.pool, { account_id, ref, segment_id: group.segment.id })).contact_id
         : await leaveAudience(ctx.pool, { account_id, ref: { ...ref, audience_id: group.audience_id } })
-    ctx.params.id = id // the audit log must not keep the address
     return { object: 'contact', id, contact: id, deleted: true }
   }),
 ]

@@ -125,7 +125,6 @@ export const contacts = [
     const { id, ...more } = erase
       ? await eraseContact(ctx, account_id, ref)
       : { id: await removeContact(ctx.pool, { account_id, ref }) }
-    ctx.params.id = id // the audit log must not keep the address
     return { object: 'contact', id, contact: id, deleted: true, ...more }
   }),
 ]

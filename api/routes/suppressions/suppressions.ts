@@ -73,7 +73,6 @@ export const suppressions = [
     answers: { 200: deleted('suppression') },
   }).handle(async (ctx, { account_id, params }) => {
     const id = await removeSuppression(ctx.pool, account_id, params.id)
-    ctx.params.id = id // the audit log must not keep the address
     return { object: 'suppression', id, deleted: true }
   }),
 ]

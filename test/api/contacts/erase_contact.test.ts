@@ -75,6 +75,7 @@ t.test('erasing removes answers of a copied recipient, errors of imports and the
   const ended = await new Imports(api, account.key, work.importer).ofText(file)
   shows(t, ended, { counts: { skipped: 1, failed: 2 } })
 
+  await api.request('PATCH', `/api/contacts/${person}`, { body: { first_name: 'Ann', domain: account.domain } })
   await api.request('DELETE', `/api/contacts/${person}?erase=true`)
   shows(t, await get(`/polls/${email_id}`), { responses_count: 1, responses: [{ email: 'bob@y.com' }] })
   shows(t, await get(`/contacts/imports/${ended.id}/errors`), { data: [{ email: 'joann@münchen.de' }] })
