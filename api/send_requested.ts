@@ -1,5 +1,6 @@
 import { readRequestKey } from '#api/middleware/idempotency.ts'
 import { answerOnce, findAnswer, type Once } from '#flows/sending/answer_once.ts'
+import type { RequestKey } from '#flows/sending/draft_emails.ts'
 import { sendEmail } from '#flows/sending/send_email.ts'
 import type { ErrorName } from '#lib/errors.ts'
 import type { Secrets } from '#lib/secrets.ts'
@@ -39,9 +40,7 @@ export async function sendRequested(ctx: Context, email: NewEmail, route: string
  * is gone.
  */
 export async function sendMade(ctx: Context, make: () => Promise<NewEmail>, route: string): Promise<string> {
-  const key = await readRequestKey(ctx, route)
-  const { account_id } = ctx.state.caller
-  const known = key && (await ctx.pool.transaction(tx => findAnswer<{ id: string }>(tx, account_id, key)))
+  const known = await findKnown<{ id: string }>(ctx, await readRequestKey(ctx, route))
   if (!known) return sendRequested(ctx, await make(), route)
   ctx.set('idempotent-replayed', 'true')
   return known.id
@@ -81,10 +80,15 @@ export async function answerPrepared<Answer extends object>(
   prepare: () => Promise<(tx: Tx) => Promise<Answer>>,
 ): Promise<Answer> {
   const key = await readRequestKey(ctx, route)
-  const { account_id } = ctx.state.caller
-  const known = key && (await ctx.pool.transaction(tx => findAnswer<Answer>(tx, account_id, key)))
+  const known = await findKnown<Answer>(ctx, key)
   if (known) return markReplay(ctx, { answer: known, replayed: true })
-  return markReplay(ctx, await answerOnce(ctx.pool, account_id, key, await prepare()))
+  return markReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, await prepare()))
+}
+
+/** Returns the response to the first request with the same key; null if there was none. */
+async function findKnown<Answer extends object>(ctx: Context, key: RequestKey | null): Promise<Answer | null> {
+  if (!key) return null
+  return ctx.pool.transaction(tx => findAnswer<Answer>(tx, ctx.state.caller.account_id, key))
 }
 
 function markReplay<Answer>(ctx: Context, { answer, replayed }: Once<Answer>): Answer {

@@ -22,7 +22,7 @@ const KEY = {
 /** Adds a key made from the content and the day: agents repeat a call if they are not sure that it worked. */
 function withKey({ body, ...rest }: Request, values: Values): Request {
   const { idempotency_key, ...given } = body as Values
-  const content = withoutVariants(given)
+  const content = normalize(given)
   const day = now().toISOString().slice(0, 10)
   const derived = createHash('sha256')
     .update(canonicalJson({ ...rest.params, ...content }))
@@ -37,7 +37,7 @@ function withKey({ body, ...rest }: Request, values: Values): Request {
 const LISTS = ['to', 'cc', 'bcc', 'reply_to']
 
 /** Writes what means the same in the same way, so that a call that is worded differently is no other email: `cc: []`, one `to`. */
-function withoutVariants(values: Values): Values {
+function normalize(values: Values): Values {
   const given = Object.entries(values).filter(([, value]) => value !== null && !(Array.isArray(value) && !value.length))
   return Object.fromEntries(
     given.map(([name, value]) => [name, LISTS.includes(name) && typeof value === 'string' ? [value] : value]),
@@ -65,7 +65,7 @@ const preview: Tool = {
   description:
     'Renders an email and checks its sender, recipients and quotas as a send would. Sends nothing. `dropped`: recipients that would not get it.',
   hints: { readOnlyHint: true },
-  run: (ctx: Context, values: Values) => previewEmail(ctx, ctx.state.caller, parse(NewEmail, withoutVariants(values))),
+  run: (ctx: Context, values: Values) => previewEmail(ctx, ctx.state.caller, parse(NewEmail, normalize(values))),
 }
 
 export const sendingTools: Tool[] = [

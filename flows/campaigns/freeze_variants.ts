@@ -51,9 +51,13 @@ export async function freezeVariants(
   const whole = { key: null, from, subject, preview_text, html: source.html, text: source.text }
   const given = ab_test ? ab_test.variants.map(variant => ({ ...whole, ...ownParts(variant) })) : [whole]
   const variants = given.map(written => {
-    const { subject, preview_text, html, text } = written
-    const filled = { subject: write(subject), preview_text: write(preview_text), html: write(html), text: write(text) }
-    const variant = { ...written, ...filled }
+    const variant = {
+      ...written,
+      subject: write(written.subject),
+      preview_text: write(written.preview_text),
+      html: write(written.html),
+      text: write(written.text),
+    }
     requireSendable(variant.html, variant.text)
     refuseLinks(variant.subject)
     return campaign.poll ? { ...variant, ...insertPoll(variant, campaign.poll) } : variant

@@ -27,7 +27,7 @@ export type Groups = { segments?: string[] | null | undefined; topics?: TopicCho
 export async function requireGroups(db: Queryable, place: ContactPlace, { segments, topics }: Groups): Promise<void> {
   const { account_id, domain_id, audience_id } = place
   const isDefault = audience_id === null || audience_id === domain_id
-  if (!isDefault && (await blockAudienceDeletion(db, account_id, audience_id)) === 0) throw notFound('Audience')
+  if (!isDefault && !(await blockAudienceDeletion(db, account_id, audience_id))) throw notFound('Audience')
   if (segments?.length && (await listForeignSegments(db, place, segments)).length > 0) throw notFound('Segment')
   const ids = topics?.map(({ id }) => id) ?? []
   if (ids.length > 0 && (await listForeignTopics(db, place, ids)).length > 0) throw notFound('Topic')

@@ -14,7 +14,7 @@ const KEY_BYTES = 32
  */
 const FRESH_MS = 60_000
 
-/** Of keys older than this, which were not in use meanwhile, there may be newer ones that sign already. */
+/** Keys read longer ago than this are not used before they are read again: a newer one may sign already. */
 const OLD_MS = 300_000
 
 export type ReadTokenKeys = () => Promise<TokenKeys>

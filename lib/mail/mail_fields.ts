@@ -34,10 +34,11 @@ export const Subject = z
   .string()
   .max(MAX_SUBJECT_LENGTH)
   .regex(/^[^\r\n]*$/, 'must be one line')
+
+/** The subject of many emails, which people see beside others. */
+export const ShownSubject = Subject.regex(LINE, 'must be one line')
+
 /** Cuts a subject to its maximum length. Drops half of a surrogate pair, which Postgres would reject. */
 export function clipSubject(subject: string): string {
   return subject.slice(0, MAX_SUBJECT_LENGTH).replace(/[\ud800-\udbff]$/, '')
 }
-
-/** The subject of many emails, which people see beside others. */
-export const ShownSubject = Subject.regex(LINE, 'must be one line')

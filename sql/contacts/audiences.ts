@@ -71,9 +71,12 @@ export async function lockAudience(tx: Tx, account_id: string, id: string): Prom
   await tx.run(sql.unsafe`SELECT FROM audiences WHERE account_id = ${account_id} AND id = ${id} FOR UPDATE`)
 }
 
-/** Locks an audience against deletion until the transaction ends; returns 1, or 0 if it does not exist. */
-export async function blockAudienceDeletion(db: Queryable, account_id: string, id: string): Promise<number> {
-  return db.run(sql.unsafe`SELECT FROM audiences WHERE account_id = ${account_id} AND id = ${id} FOR KEY SHARE`)
+/** Locks an audience against deletion until the transaction ends; returns false if it does not exist. */
+export async function blockAudienceDeletion(db: Queryable, account_id: string, id: string): Promise<boolean> {
+  const count = await db.run(sql.unsafe`
+    SELECT FROM audiences WHERE account_id = ${account_id} AND id = ${id} FOR KEY SHARE
+  `)
+  return count > 0
 }
 
 /** Deletes an audience, whose members a job removes; returns the number of deleted rows (0 or 1). */

@@ -3,7 +3,7 @@ DROP FUNCTION IF EXISTS tell_contacts(uuid, text, uuid[], uuid, integer);
 DROP FUNCTION IF EXISTS tell_deliveries(delivery_change[]);
 DROP FUNCTION IF EXISTS tell_opens_and_clicks(hit_group[], hit_group[]);
 DROP FUNCTION IF EXISTS tell_reply(uuid, uuid, uuid);
-DROP FUNCTION IF EXISTS email_happening(emails, text, jsonb, uuid), contact_of(emails, text), email_of(uuid, uuid);
+DROP FUNCTION IF EXISTS email_happening(emails, text, jsonb, uuid), contact_of(emails, text);
 
 -- Built-in events, such as email.opened: they start automations and wake runs in the commit that they report.
 
@@ -72,10 +72,6 @@ $$;
 CREATE FUNCTION contact_of(e emails, recipient text) RETURNS SETOF contacts LANGUAGE sql STABLE AS $$
   SELECT * FROM contacts c WHERE c.account_id = e.account_id AND c.domain_id = e.domain_id
     AND c.email BETWEEN lower(recipient) AND lower(recipient) ORDER BY c.email LIMIT 1
-$$;
-
-CREATE FUNCTION email_of(account uuid, email uuid) RETURNS SETOF emails LANGUAGE sql STABLE AS $$
-  SELECT * FROM emails e WHERE e.account_id = account AND e.id = email OFFSET 0
 $$;
 
 -- Reports email.delivered and email.bounced for recipients that are contacts of the sending domain.

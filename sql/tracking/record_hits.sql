@@ -59,8 +59,9 @@ $$;
 
 DROP FUNCTION IF EXISTS look_up_hits(json);
 
--- Returns the valid hits with their emails. A click is a machine's if it comes before the receiver has accepted the mail,
--- as of filters that refuse it or put it off, or within 3 seconds after that; so is a hit within 10 minutes from a network that is probably a mail filter's.
+-- Returns the valid hits with their emails. A click is a machine's if it comes before the receiver has accepted the mail
+-- (filters may follow links of mail that they then refuse or put off) or within 3 seconds after that. So is a hit within
+-- 10 minutes after it from a network that is probably a mail filter's.
 CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(h.account_id, h.delivery_id, h.id, d.email_id, h.type, CASE WHEN x.rule IS NULL THEN h.class ELSE 'machine' END,
     coalesce(x.rule, h.rule), h.source_id, h.link, h.url, h.ip, h.user_agent, h.created_at, h.suspect)::tracking_hit)

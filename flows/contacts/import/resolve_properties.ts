@@ -17,7 +17,7 @@ export async function resolveProperties(
 ): Promise<Resolved> {
   const known = await listStoredProperties(pool, account_id)
   // All columns are checked before any property is added.
-  const found = properties.map(column => findOrCheck(known, column, may_create))
+  const found = properties.map(column => findProperty(known, column, may_create))
   const resolved: Resolved = { columns: [...members], ignored: [...ignored] }
   for (const [n, column] of properties.entries()) {
     const { index, name } = column
@@ -34,8 +34,8 @@ export async function resolveProperties(
   return resolved
 }
 
-/** Returns the property of a column; null if there is none. @throws {ApiError} if it was asked for and cannot be added either */
-function findOrCheck(known: StoredProperty[], column: PropertyColumn, may_create: boolean): StoredProperty | null {
+/** Returns the property of a column; null if there is none. @throws {ApiError} if the request names one that cannot be used or added */
+function findProperty(known: StoredProperty[], column: PropertyColumn, may_create: boolean): StoredProperty | null {
   const { name, key, type, is_asked } = column
   const wanted = is_asked ? key : name
   const found = known.find(one => one.key === wanted) ?? known.find(one => one.key.toLowerCase() === key.toLowerCase())

@@ -131,7 +131,7 @@ BEGIN
   INSERT INTO email_events (account_id, email_id, type, recipient)
   SELECT c.account_id, c.email_id, 'canceled', c.recipient FROM unnest(changes) AS c ORDER BY c.email_id;
   PERFORM refund_email(account, c.email_id) FROM unnest(changes) AS c
-  CROSS JOIN LATERAL (SELECT e.quota_debit FROM emails e WHERE e.account_id = account AND e.id = c.email_id OFFSET 0) e
+  CROSS JOIN email_of(account, c.email_id) AS e
   WHERE e.quota_debit > 0;
   PERFORM refresh_email_status(changes);
   PERFORM settle_campaigns(changes);
