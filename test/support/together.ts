@@ -1,10 +1,11 @@
-import { globSync } from 'node:fs'
+import { globSync, writeSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { ROOT } from '#test/support/root.ts'
 
 const TIME_LIMIT = 600_000 // ms, for a whole group
+const TEST_TIME_LIMIT = 180_000 // ms, for a test that does not set its own
 
 /**
  * Runs the test files of a folder in this process, one test after the other: starting a process for each would take half of its
@@ -13,11 +14,22 @@ const TIME_LIMIT = 600_000 // ms, for a whole group
  */
 export function runTogether(group: string): void {
   t.setTimeout(TIME_LIMIT)
+  limitEachTest()
   // The root ends when it has no test to run: this one lasts until all others are registered.
   t.test('all test files of the group can be loaded', async t => {
     const files = listFiles(group)
     t.ok(files.length > 0)
     for (const file of files) await import(pathToFileURL(file).href)
+  })
+}
+
+/** Ends the process when a test hangs, with the name of the test: the report of a group that does not end names none. */
+function limitEachTest(): void {
+  t.on('subtestStart', test => test.setTimeout(TEST_TIME_LIMIT))
+  t.on('subtestEnd', ({ name, timedOut }) => {
+    if (!timedOut) return
+    writeSync(2, `${name}: did not end in time\n`) // tap would hold back what is written to process.stderr
+    process.exit(1)
   })
 }
 

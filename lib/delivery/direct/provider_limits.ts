@@ -10,6 +10,9 @@ const LONGEST_PAUSE_MS = 30 * 60_000
 /** As many messages as the rate allows in this time may be sent at once. */
 const BURST_MS = 10_000
 
+/** Sums of times are not exact: without this, the last message of a burst, or the only one, would sometimes wait. */
+const ROUNDING_MS = 0.001
+
 /** Longest wait for a turn. Mail that waits because of the rate is looked at again after this time. */
 const LONGEST_TURN_MS = 10 * 60_000
 
@@ -91,14 +94,14 @@ export class ProviderLimits {
     if (pause || this.#interval === 0) return pause
     const now = this.#now()
     const limit = this.#limitOf(provider)
-    const used_until = Math.max(limit.used_until, now) + this.#interval
+    const used = Math.max(limit.used_until - now, 0) + this.#interval
     const burst = Math.max(BURST_MS, this.#interval)
-    if (used_until - now <= burst) {
-      limit.used_until = used_until
+    if (used <= burst + ROUNDING_MS) {
+      limit.used_until = now + used
       return null
     }
     // Waiting messages return one after the other.
-    const next = Math.max(limit.turns_until + this.#interval, used_until - burst)
+    const next = Math.max(limit.turns_until + this.#interval, now + used - burst)
     limit.turns_until = Math.min(next, now + LONGEST_TURN_MS)
     return { reason: `The rate limit of ${provider} is reached.`, delay: (limit.turns_until - now) / 1000 }
   }

@@ -87,6 +87,19 @@ t.test('the rate limit holds, and delayed messages come back one after the other
   t.end()
 })
 
+t.test('the rate limit delays no message because of rounding', t => {
+  for (const per_minute of [1, 2, 3, 6, 7, 11, 60, 90]) {
+    const at_once = Math.max(1, Math.floor(per_minute / 6 + 0.001))
+    for (let ms = 0.1; ms < 1e9; ms *= 1.37) {
+      const limits = new ProviderLimits({ connections: 20, per_minute, now: () => ms })
+      let sent = 0
+      while (sent < 1_000 && !limits.admit(NAME)) sent++
+      t.equal(sent, at_once, `${per_minute} per minute at ${ms} ms`)
+    }
+  }
+  t.end()
+})
+
 t.test('requests to slow down are distinguished from greylisting and full mailboxes', t => {
   for (const reply of [
     '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred',
