@@ -13,7 +13,7 @@ import { composeAndSign } from '#lib/mail/compose.ts'
 import type { DkimKey } from '#lib/mail/dkim.ts'
 import type { Mailbox, Message } from '#lib/mail/message.ts'
 import { hasUnsubscribeHeader, listHeaders } from '#lib/topics/list_headers.ts'
-import type { EmailToSend } from '#sql/delivery/emails_to_send.ts'
+import type { EmailToSend } from '#sql/delivery/prepare/emails_to_send.ts'
 import type { StoredFile } from './fetch_attachments.ts'
 
 /** The blob store failed, as the database may; the email is not at fault. */

@@ -6,7 +6,7 @@ import { rechunk } from '#lib/files/chunker.ts'
 import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
 import { download, FetchError, fetchPolicy } from '#lib/net/fetch_safely.ts'
 import { MAX_ATTACHMENTS_BYTES } from '#lib/sending/new_attachment.ts'
-import type { AttachmentToSend, EmailToSend } from '#sql/delivery/emails_to_send.ts'
+import type { AttachmentToSend, EmailToSend } from '#sql/delivery/prepare/emails_to_send.ts'
 import { setAttachmentBlob } from '#sql/sending/attachments.ts'
 
 /** A file of an email whose content is stored. */

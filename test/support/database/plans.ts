@@ -2,11 +2,16 @@ import type { Test } from 'tap'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { createPool, type Pool } from '#sql/pool.ts'
 
-/** A statement, also one inside a function. `discarded`: the most rows that a step of its plan compared or read in vain. */
-export type PlannedStatement = { text: string; discarded: number }
+/**
+ * A statement, also one inside a function. `discarded`: the most rows that a step of its plan compared or read in vain;
+ * `scanned`: the most rows that it read of a table without an index.
+ */
+export type PlannedStatement = { text: string; discarded: number; scanned: number }
 
 type Step = {
+  'Node Type': string
   'Actual Loops': number
+  'Actual Rows': number
   'Rows Removed by Join Filter'?: number
   'Rows Removed by Filter'?: number
   Plans?: Step[]
@@ -39,14 +44,21 @@ export async function openPlannedPool(
     client.on('notice', ({ message = '' }) => {
       if (!message.startsWith('duration: ')) return
       const { Plan, 'Query Text': text } = JSON.parse(message.slice(message.indexOf('{')))
-      statements.push({ text, discarded: discardedBy(Plan) })
+      statements.push({ text, discarded: mostOf(Plan, discardedBy), scanned: mostOf(Plan, scannedBy) })
     }),
   )
   return { pool: planned, statements }
 }
 
-/** Postgres tells of the rows per loop. */
+function mostOf(step: Step, rowsOf: (step: Step) => number): number {
+  // Postgres tells of the rows per loop.
+  return Math.max(rowsOf(step) * step['Actual Loops'], ...(step.Plans ?? []).map(plan => mostOf(plan, rowsOf)))
+}
+
 function discardedBy(step: Step): number {
-  const own = (step['Rows Removed by Join Filter'] ?? 0) + (step['Rows Removed by Filter'] ?? 0)
-  return Math.max(own * step['Actual Loops'], ...(step.Plans ?? []).map(discardedBy))
+  return (step['Rows Removed by Join Filter'] ?? 0) + (step['Rows Removed by Filter'] ?? 0)
+}
+
+function scannedBy(step: Step): number {
+  return step['Node Type'] === 'Seq Scan' ? step['Actual Rows'] + discardedBy(step) : 0
 }

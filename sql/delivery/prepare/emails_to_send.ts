@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TRACKING_SUBDOMAIN } from '#lib/domains/domain_records.ts'
+import { SENDABLE } from '#lib/domains/domain_status.ts'
 import { Source, StoredParts } from '#sql/contents/contents.ts'
-import { sendableStatuses } from '#sql/domains/columns.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { ListedAttachment } from '#sql/sending/attachments.ts'
 import type { EmailId } from '#sql/sending/emails.ts'
@@ -46,20 +46,6 @@ export const EmailToSend = z.object({
 })
 export type EmailToSend = z.infer<typeof EmailToSend>
 
-const attachmentsOf = sql.fragment`(
-  SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,
-    'content_disposition', a.content_disposition, 'content_id', a.content_id, 'path', a.path, 'size', b.size,
-    'blob_id', a.blob_id) ORDER BY a.position), '[]')
-  FROM attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
-  WHERE a.account_id = e.account_id AND a.email_id = e.id
-)`
-
-const trackingHost = sql.fragment`(
-  SELECT r.name FROM domain_records r
-  WHERE c.tracking IS NOT NULL AND r.account_id = o.account_id AND r.domain_id = o.id AND r.type = 'CNAME'
-    AND r.name = coalesce(o.tracking_subdomain, ${TRACKING_SUBDOMAIN}) || '.' || o.name AND r.status = 'verified'
-)`
-
 export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<EmailToSend[]> {
   const accounts = sql.array(
     ids.map(email => email.account_id),
@@ -70,24 +56,7 @@ export async function listEmailsToSend(db: Queryable, ids: EmailId[]): Promise<E
     'uuid',
   )
   return db.any(sql.prepared('list_emails_to_send', EmailToSend)`
-    SELECT e.account_id, e.id, e.domain_id, e.topic_id, e.campaign_id, e.automation_id, e.message_id, e.sender AS "from", e."to", e.cc, e.reply_to, e.subject,
-      c.headers, l.content_size, CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.html END AS html,
-      CASE WHEN l.content_size <= ${LONG_CONTENT} THEN c.text END AS text, c.content_id, c.variables, c.renderer,
-      c.tracking, ${trackingHost} AS tracking_host,
-      ${attachmentsOf} AS attachments,
-      coalesce(e.scheduled_at, e.created_at) AS submitted_at,
-      coalesce(o.sending AND o.status IN ${sendableStatuses}, false) AS sendable,
-      coalesce(o.tls, 'opportunistic') AS tls, o.transport,
-      CASE WHEN o.return_path_verified THEN o.custom_return_path || '.' || o.name END AS return_path
-    FROM emails e JOIN email_contents c ON c.account_id = e.account_id AND c.email_id = e.id
-    -- Postgres knows the length of a long text without reading it.
-    CROSS JOIN LATERAL (
-      SELECT greatest(c.rendered_size, coalesce(octet_length(c.text), 0) + coalesce(octet_length(c.html), 0)
-        -- A text part that is derived is hardly ever longer than its html.
-        * CASE WHEN c.renderer IS NOT NULL AND c.text IS NULL THEN 2 ELSE 1 END) AS content_size
-    ) l
-    LEFT JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
-    WHERE e.account_id = ANY(${accounts}) AND e.id = ANY(${emails})
+    SELECT * FROM emails_to_send(${accounts}, ${emails}, ${LONG_CONTENT}, ${sql.array(SENDABLE, 'text')}, ${TRACKING_SUBDOMAIN})
   `)
 }
 
