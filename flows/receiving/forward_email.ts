@@ -2,7 +2,7 @@ import { ApiError, notFound } from '#lib/errors.ts'
 import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
 import { UploadedContent } from '#lib/files/upload/uploaded_content.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
-import { safeContentType, safeFilename, validateContentId } from '#lib/mail/attachment_limits.ts'
+import { safeContentType, safeFilename, validateContentId, withCharset } from '#lib/mail/attachment_limits.ts'
 import { forwardSubject, safeSubject } from '#lib/mail/threading.ts'
 import type { NewForward } from '#lib/receiving/new_reply.ts'
 import { shownContentIds } from '#lib/receiving/parse/shown_files.ts'
@@ -57,6 +57,7 @@ function rawFile({ raw_sha256 }: EmailToForward): File {
   return {
     filename,
     content_type: 'message/rfc822',
+    charset: null,
     content_disposition: 'attachment',
     content_id: null,
     sha256: raw_sha256,
@@ -93,10 +94,10 @@ async function attach(db: Queryable, account_id: string, files: File[]): Promise
 }
 
 /** Returns the header fields of a stranger's file in a form that a caller could have sent. */
-function safeHead({ filename, content_type, content_disposition, content_id }: Omit<File, 'sha256'>) {
+function safeHead({ filename, content_type, charset, content_disposition, content_id }: Omit<File, 'sha256'>) {
   return {
     filename: safeFilename(filename),
-    content_type: safeContentType(content_type),
+    content_type: withCharset(safeContentType(content_type), charset),
     content_disposition,
     content_id: content_id !== null && validateContentId(content_id) === null ? content_id : null,
   }

@@ -88,6 +88,12 @@ export function safeContentType(content_type: string): string {
   return parseContentType(content_type) ? content_type : 'application/octet-stream'
 }
 
+/** Adds the charset of a text; null: it has none. Quoted if it has characters that no token has, such as `ISO_8859-1:1987`. */
+export function withCharset(content_type: string, charset: string | null): string {
+  if (charset === null) return content_type
+  return `${content_type}; charset=${charset.includes(':') ? `"${charset}"` : charset}`
+}
+
 /** Returns the last segment of a URL's path, else `attachment` with the extension of the type, if it has one. */
 export function defaultFilename(url: string | null, content_type: string | null): string {
   const segment = URL.parse(url ?? '')

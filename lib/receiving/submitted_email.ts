@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
 import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
 import { type Address, formatAddress, parseAddress } from '#lib/mail/address.ts'
-import { safeFilename } from '#lib/mail/attachment_limits.ts'
+import { safeFilename, withCharset } from '#lib/mail/attachment_limits.ts'
 import { isReservedHeader } from '#lib/mail/headers.ts'
 import { address, addresses } from '#lib/mail/mail_fields.ts'
 import { isInvitation } from '#lib/mail/mime/attachment.ts'
@@ -109,13 +109,8 @@ function toAttachment(file: ParsedFile, shown: Set<string>) {
     content: isTooLarge
       ? new WrongContent(`must have at most ${MAX_FILE_BYTES.toLocaleString('en')} bytes`)
       : new UploadedContent(hash('sha256', bytes), bytes.length, { bytes }),
-    content_type: charset === null ? content_type : `${content_type}; charset=${writtenCharset(charset)}`,
+    content_type: withCharset(content_type, charset),
     content_disposition: content_id !== null && shown.has(content_id) ? 'inline' : disposition,
     content_id,
   }
-}
-
-/** Quotes a charset with characters that are not allowed in a token (RFC 2045 5.1), such as `ISO_8859-1:1987`. */
-function writtenCharset(charset: string): string {
-  return charset.includes(':') ? `"${charset}"` : charset
 }

@@ -45,6 +45,7 @@ const EmailToForward = z.object({
     z.object({
       filename: z.string(),
       content_type: z.string(),
+      charset: z.string().nullable(),
       content_disposition: z.enum(['attachment', 'inline']),
       content_id: z.string().nullable(),
       sha256: z.string().nullable(),
@@ -63,7 +64,8 @@ export async function findEmailToForward(
       (SELECT encode(b.sha256, 'hex') FROM blobs b WHERE b.account_id = r.account_id AND b.id = r.raw_blob_id) AS raw_sha256,
       (
         SELECT coalesce(jsonb_agg(jsonb_build_object('filename', a.filename, 'content_type', a.content_type,
-          'content_disposition', a.content_disposition, 'content_id', a.content_id, 'sha256', encode(b.sha256, 'hex')
+          'charset', a.charset, 'content_disposition', a.content_disposition, 'content_id', a.content_id,
+          'sha256', encode(b.sha256, 'hex')
         ) ORDER BY a.position), '[]')
         FROM received_attachments a LEFT JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
         WHERE a.account_id = r.account_id AND a.received_email_id = r.id

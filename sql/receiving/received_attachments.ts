@@ -78,7 +78,13 @@ export async function listReceivedAttachments(
   return { ...page, data: page.data.map(row => row.attachment).reverse() }
 }
 
-const StoredFile = z.object({ filename: z.string(), content_type: z.string(), blob_id: z.string(), size: z.int() })
+const StoredFile = z.object({
+  filename: z.string(),
+  content_type: z.string(),
+  charset: z.string().nullable(),
+  blob_id: z.string(),
+  size: z.int(),
+})
 
 /** Finds a file with its type and blob; null also if it is no longer stored. */
 export async function findReceivedAttachment(
@@ -87,7 +93,7 @@ export async function findReceivedAttachment(
   attachment_id: string,
 ): Promise<z.infer<typeof StoredFile> | null> {
   return db.maybeOne(sql.type(StoredFile)`
-    SELECT a.filename, a.content_type, a.blob_id, b.size
+    SELECT a.filename, a.content_type, a.charset, a.blob_id, b.size
     FROM received_attachments a JOIN blobs b ON b.account_id = a.account_id AND b.id = a.blob_id
     WHERE a.account_id = ${email.account_id} AND a.received_email_id = ${email.id} AND a.id = ${attachment_id}
   `)
@@ -97,6 +103,7 @@ export type ParsedAttachment = {
   id: string
   filename: string
   content_type: string
+  charset: string | null
   content_disposition: 'attachment' | 'inline'
   content_id: string | null
   size: number
@@ -110,12 +117,12 @@ export async function insertReceivedAttachments(
 ): Promise<void> {
   if (attachments.length === 0) return
   await tx.run(sql.unsafe`
-    INSERT INTO received_attachments (account_id, id, received_email_id, position, filename, content_type,
+    INSERT INTO received_attachments (account_id, id, received_email_id, position, filename, content_type, charset,
       content_disposition, content_id, size, blob_id)
-    SELECT ${account_id}, a.id, ${id}, a.position, a.filename, a.content_type, a.content_disposition, a.content_id, a.size,
-      a.blob_id
+    SELECT ${account_id}, a.id, ${id}, a.position, a.filename, a.content_type, a.charset, a.content_disposition, a.content_id,
+      a.size, a.blob_id
     FROM ROWS FROM (json_to_recordset(${JSON.stringify(attachments)}::json) AS (id uuid, filename text, content_type text,
-      content_disposition text, content_id text, size integer, blob_id uuid)) WITH ORDINALITY
-      AS a(id, filename, content_type, content_disposition, content_id, size, blob_id, position)
+      charset text, content_disposition text, content_id text, size integer, blob_id uuid)) WITH ORDINALITY
+      AS a(id, filename, content_type, charset, content_disposition, content_id, size, blob_id, position)
   `)
 }

@@ -5,7 +5,7 @@ import { operation } from '#api/operations/operation.ts'
 import { uuidParam } from '#api/operations/params.ts'
 import { wholeQuery } from '#api/operations/queries.ts'
 import { notFound, orNotFound } from '#lib/errors.ts'
-import { safeContentType, safeFilename } from '#lib/mail/attachment_limits.ts'
+import { safeContentType, safeFilename, withCharset } from '#lib/mail/attachment_limits.ts'
 import {
   findReceivedAttachment,
   listReceivedAttachments,
@@ -39,8 +39,9 @@ export const receivedAttachments = [
     const email = { account_id, id }
     await requireEmail(ctx, email)
     const file = orNotFound('Attachment', await findReceivedAttachment(ctx.pool, email, attachment_id))
-    const { blob_id, size } = file
-    const safe = { filename: safeFilename(file.filename), content_type: safeContentType(file.content_type), size }
+    const { blob_id, charset, size } = file
+    const content_type = withCharset(safeContentType(file.content_type), charset)
+    const safe = { filename: safeFilename(file.filename), content_type, size }
     sendFile(ctx, safe, await beginReading(ctx.blobs.read(account_id, blob_id), size))
   }),
 ]

@@ -59,6 +59,7 @@ async function storeFile(blobs: Blobs, account_id: string, file: ParsedFile): Pr
     id: newId(),
     filename: file.filename ?? 'attachment',
     content_type: file.content_type,
+    charset: file.charset,
     content_disposition: file.disposition,
     content_id: file.content_id,
     size: blob.size,

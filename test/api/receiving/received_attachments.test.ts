@@ -65,6 +65,16 @@ t.test('received attachments are listed in pages and downloaded unchanged', asyn
   t.match(await api.request('GET', url, { key: null }), { status: 401 })
 })
 
+t.test('a text is downloaded in its charset', async t => {
+  const part = 'Content-Type: text/plain; charset=iso-8859-1\r\nContent-Disposition: attachment; filename=t.txt'
+  const raw = `From: ann@y.com\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${part}\r\n\r\nx\r\n--b--\r\n`
+  const id = await receive(work, account, raw)
+  const { body } = await api.request('GET', `${path}/${id}/attachments`)
+  const [file] = body.data as unknown as Listed[]
+  t.match(file, { content_type: 'text/plain' })
+  t.match((await download(file?.url ?? '')).headers, { 'content-type': 'text/plain; charset=iso-8859-1' })
+})
+
 t.test('hostile filenames and types of attachments are harmless in headers', async t => {
   const names = [
     'a"b;c.svg',

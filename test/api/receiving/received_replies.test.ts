@@ -195,6 +195,25 @@ t.test('an image that the html shows is forwarded inline', async t => {
   t.match(attachments[0], { filename: 'i.png', content_disposition: 'inline', content_id: 'i@y.com' })
 })
 
+t.test('a forwarded text keeps its bytes and charset', async t => {
+  const charsets = ['iso-8859-1', '"ISO_8859-1:1987"', null]
+  const parts = charsets.map((charset, n) => {
+    const type = `Content-Type: text/plain; name=t${n}.txt${charset ? `; charset=${charset}` : ''}`
+    return `--b\r\n${type}\r\nContent-Disposition: attachment\r\nContent-Transfer-Encoding: base64\r\n\r\nR3L832U=\r\n` // `Grüße` in Latin-1
+  })
+  const raw = `From: ann@y.com\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n${parts.join('')}--b--\r\n`
+  const { body } = await ask(await receive(work, account, raw), 'forward', { to: 'bob@y.com' })
+  const { attachments } = await emailOf(body)
+  const types = ['text/plain; charset=iso-8859-1', 'text/plain; charset="ISO_8859-1:1987"', 'text/plain']
+  t.strictSame(
+    attachments.map((file: { content_type: string }) => file.content_type),
+    types,
+  )
+  const { raw: sent } = await deliver(body)
+  t.equal(sent.split('R3L832U=').length, 4)
+  t.match(sent, /Content-Type: text\/plain; charset=iso-8859-1; name="?t0\.txt/i)
+})
+
 t.test('a forward with a note attaches the original, with safe line ends', async t => {
   const smuggled = 'From: ann@y.com\r\nSubject: FW: x\r\n\r\na\rb\nc\r\n.\r\nMAIL FROM:<x@y.com>\r\n'
   const id = await receive(work, account, smuggled)
