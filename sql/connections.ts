@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { newId } from '#lib/ids.ts'
-import { LostConnectionError, NoAnswerError, NotConnectedError, sqlState } from './outage.ts'
+import { LostConnectionError, NoAnswerError, NotConnectedError, replaceStale, sqlState } from './outage.ts'
 import { refuseInside } from './own_transaction.ts'
 import { cutOff, Watchdog } from './watchdog.ts'
 
@@ -9,13 +9,6 @@ const STATEMENT_TIMEOUT_MS = 15_000
 const LARGE = 1 << 20
 /** The client times out a little after the server would have: only a connection that hangs gets this far. */
 const LATE_MS = 2_000
-
-/**
- * Errors that recur on one connection alone, which is therefore replaced: a plan may refer to a function that a migration
- * has replaced (internal error), and a session that was opened while the server was read-only, or is one of a standby,
- * stays read-only after a failover.
- */
-const STALE = new Set(['XX000', '25006'])
 
 /** A client with a unique application_name, by which its backend is found: a process id may be reused. */
 class NamedClient extends pg.Client {
@@ -53,6 +46,7 @@ export function openConnections(database_url: string, options: ConnectionOptions
   })
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', error => options.onError(new LostConnectionError(error)))
+  replaceStale(pool)
   return { pool, watchdog: new Watchdog(database_url) }
 }
 
@@ -61,13 +55,11 @@ export async function withSession<T>(connections: Connections, work: (session: S
   refuseInside(connections.pool)
   const client = await connect(connections)
   let broken: Error | undefined
-  let isStale = false
   const session: Session = async (text, values, name) => {
     if (broken) throw new NoAnswerError(broken, client.session)
     try {
       return await connections.watchdog.watch(() => run(client, { text, values, name }))
     } catch (error) {
-      isStale ||= STALE.has(sqlState(error) ?? '')
       if (isSound(error)) throw error
       broken = error as Error
       cutOff(client)
@@ -83,7 +75,7 @@ export async function withSession<T>(connections: Connections, work: (session: S
     return await work(session)
   } finally {
     client.removeListener('error', onError)
-    client.release(broken ?? isStale)
+    client.release(broken)
   }
 }
 

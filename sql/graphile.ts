@@ -2,6 +2,7 @@ import { Logger } from 'graphile-worker'
 import pg from 'pg'
 import type { Log } from '#lib/log.ts'
 import { isOutage, OUTAGE } from '#lib/log_repeats.ts'
+import { replaceStale } from './outage.ts'
 
 /** Connections of a runner; each worker has two runners. */
 export const RUNNER_CONNECTIONS = 4
@@ -15,6 +16,7 @@ export function openGraphilePool(database_url: string, max: number, log: Logger)
   const onError = (error: Error) => log.error(`a connection was lost: ${error.message}`, { error })
   pool.on('error', onError)
   pool.on('connect', client => client.on('error', onError))
+  replaceStale(pool)
   return pool
 }
 

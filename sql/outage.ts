@@ -34,3 +34,24 @@ export class LostConnectionError extends OutageError {
 export function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null
 }
+
+/**
+ * Errors that recur on one connection alone, which is therefore replaced: a plan may refer to a function that a migration
+ * has replaced (internal error), and a session that was opened while the server was read-only, or is one of a standby,
+ * stays read-only after a failover.
+ */
+const STALE = new Set(['XX000', '25006'])
+
+/** Makes a pool replace a connection after an error that would recur on it. */
+export function replaceStale(pool: pg.Pool): void {
+  const stale = new WeakSet<pg.PoolClient>()
+  pool.on('connect', client =>
+    client.connection.on('errorMessage', error => {
+      if (STALE.has(sqlState(error) ?? '')) stale.add(client)
+    }),
+  )
+  // The pool does not take back a client that ends.
+  pool.on('release', (_, client) => {
+    if (stale.has(client)) void client.end()
+  })
+}

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
 import t from 'tap'
 import { z } from 'zod'
+import { openGraphilePool, silentLogger } from '#sql/graphile.ts'
 import { createPool, NoAnswerError, NotConnectedError, type Queryable, sql, sqlState, type Tx } from '#sql/pool.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 
@@ -51,13 +52,25 @@ t.test('a connection that became read-only is replaced after its first write', a
   const setting = `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only`
   await pool.pg.query(`${setting} = on`)
   const fixed = createPool(url, { max: 1 })
-  t.teardown(() => fixed.end())
-  await fixed.run(sql.unsafe`SELECT 1`)
+  const graphile = openGraphilePool(url, 1, silentLogger)
+  t.teardown(() => Promise.all([fixed.end(), graphile.end()]))
+  for (const each of [fixed.pg, graphile]) await each.query('SELECT 1')
   await pool.pg.query(`${setting} = off`)
 
-  const write = () => fixed.run(sql.unsafe`UPDATE things SET name = name`)
-  t.equal(await write().catch(sqlState), '25006')
-  t.equal(await write(), 0)
+  const writes = [
+    () => fixed.run(sql.unsafe`UPDATE things SET name = name`),
+    async () => {
+      const client = await graphile.connect() // as graphile-worker does; `query` would replace it after any error
+      return client
+        .query('UPDATE things SET name = name')
+        .then(({ rowCount }) => rowCount)
+        .finally(() => client.release())
+    },
+  ]
+  for (const write of writes) {
+    t.equal(await write().catch(sqlState), '25006')
+    t.equal(await write(), 0)
+  }
 })
 
 t.test('each query method checks the number of rows', async t => {
