@@ -7,6 +7,7 @@ import { checkInbound } from './inbound.ts'
 import { checkPort25 } from './port25.ts'
 import { checkRelay } from './relay.ts'
 import { checkServerDomain } from './server_domain.ts'
+import { serviceChecks } from './services.ts'
 import { isDirect, type Site, type TransportKind } from './site.ts'
 
 const TRANSPORT = about('MAIL_TRANSPORT')
@@ -24,6 +25,7 @@ export function siteChecks(site: Site, server: string | undefined): Check[] {
     { check: 'SERVER_DOMAIN', run: () => checkServerDomain(site) },
     { check: 'SMTP_PORT', run: () => checkInbound(config) },
     { check: 'BASE_URL', run: () => checkBaseUrl(site) },
+    ...serviceChecks(config),
   ]
 }
 
