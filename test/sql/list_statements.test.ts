@@ -63,6 +63,18 @@ t.test('a campaign does so too if plans were made while there were few emails', 
   t.same(quadratic(planned.statements), [])
 })
 
+t.test('a page of the emails of a campaign reads no more than the page', async t => {
+  const { campaign_id } = await queueCampaign(world, account)
+  await sendUntil(work, { account_id: account.id, campaign_id })
+  await pool.pg.query('ANALYZE')
+  statements.splice(0)
+  const { body } = await api.request('GET', `/api/emails?campaign_id=${campaign_id}&limit=2`)
+  t.equal(body.data.length, 2)
+  const [list, ...others] = statements.filter(({ text }) => text.includes('email_search'))
+  t.strictSame(others, [])
+  t.ok(list && list.passed < 20, `${list?.passed} rows`)
+})
+
 t.test('a batch looks up each contact by its key', async t => {
   // Postgres makes its general plan with the sixth call.
   for (let n = 0; n < 8; n++) {

@@ -4,9 +4,9 @@ import { createPool, type Pool } from '#sql/pool.ts'
 
 /**
  * A statement, also one inside a function. `discarded`: the most rows that a step of its plan compared or read in vain;
- * `scanned`: the most rows that it read of a table without an index.
+ * `scanned`: the most rows that it read of a table without an index; `passed`: the most rows that a step passed on.
  */
-export type PlannedStatement = { text: string; discarded: number; scanned: number }
+export type PlannedStatement = { text: string; discarded: number; scanned: number; passed: number }
 
 type Step = {
   'Node Type': string
@@ -44,7 +44,12 @@ export async function openPlannedPool(
     client.on('notice', ({ message = '' }) => {
       if (!message.startsWith('duration: ')) return
       const { Plan, 'Query Text': text } = JSON.parse(message.slice(message.indexOf('{')))
-      statements.push({ text, discarded: mostOf(Plan, discardedBy), scanned: mostOf(Plan, scannedBy) })
+      statements.push({
+        text,
+        discarded: mostOf(Plan, discardedBy),
+        scanned: mostOf(Plan, scannedBy),
+        passed: mostOf(Plan, step => step['Actual Rows']),
+      })
     }),
   )
   return { pool: planned, statements }
