@@ -33,7 +33,9 @@ export function isPassing(error: unknown): boolean {
   return PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
 }
 
-const SENDS = /^\/api\/emails(?:\/batch|\/receiving\/[^/]+\/(?:reply|forward))?\/?$/i
+/** Paths whose POST sends emails, or events that automations answer with emails. */
+const SENDS =
+  /^\/api\/(?:emails(?:\/batch|\/receiving\/[^/]+\/(?:reply|forward))?|events(?:\/send)?|(?:campaigns|broadcasts)\/[^/]+\/(?:send|test))\/?$/i
 const CONTACTS = /^\/api\/(?:audiences\/[^/]+\/)?contacts(?:\/|$)/i
 
 function unexpected(error: unknown, ctx: Context): ApiError {

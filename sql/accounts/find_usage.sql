@@ -2,7 +2,7 @@ DROP FUNCTION IF EXISTS find_usage(uuid, text);
 
 -- Returns what an account used in the window that ends now (day or month), and when the first and the last of it leave
 -- the window. Accounts with a quota are counted as for the quota (quotas.sql). For others, everything that they sent and
--- received is counted here, except suppressed deliveries, and next_at and last_at are null.
+-- received is counted here, except suppressed and canceled deliveries, and next_at and last_at are null.
 CREATE FUNCTION find_usage(account uuid, win text, OUT sent bigint, OUT received bigint, OUT next_at timestamptz,
   OUT last_at timestamptz)
 LANGUAGE plpgsql STABLE AS $$
@@ -25,7 +25,7 @@ BEGIN
   END IF;
   sent := (
     SELECT count(*) FROM deliveries d
-    WHERE d.account_id = account AND d.id >= first_id(start) AND d.state <> 'suppressed'
+    WHERE d.account_id = account AND d.id >= first_id(start) AND d.state NOT IN ('suppressed', 'canceled')
   );
   received := (
     SELECT coalesce(sum(cardinality(r.received_for)), 0) FROM received_emails r

@@ -30,6 +30,16 @@ async function openAccount(plan: { day: number | null; month: number | null; cre
   return account
 }
 
+t.test('canceled emails do not count, with a quota and without', async t => {
+  for (const day of [50, null]) {
+    const account = await openAccount({ day, month: null, credits: 0 })
+    const { body } = await send(account, { scheduled_at: new Date(Date.now() + HOUR).toISOString() })
+    t.equal((await read(account)).emails.daily.used, 1)
+    await api.request('POST', `/api/emails/${body.id}/cancel`, { key: account.key })
+    shows(t, (await read(account)).emails, { daily: { used: 0, sent: 0 }, monthly: { used: 0, sent: 0 } })
+  }
+})
+
 t.test('GET /usage shows both windows, credits, AI credits and what the account has', async t => {
   const account = await openAccount({ day: 50, month: 4, credits: 7 })
   const { usage } = new Resend(account.key, { baseUrl: `${api.url}/api` })
