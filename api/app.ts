@@ -7,7 +7,7 @@ import { answerErrors } from '#api/middleware/errors.ts'
 import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
 import { collapseSlashes, keepSlashesOfAddress } from '#api/middleware/paths.ts'
 import { createCountSend } from '#api/middleware/rate_limit.ts'
-import { routerOf } from '#api/operations/router.ts'
+import { createFindErrors, routerOf } from '#api/operations/router.ts'
 import { createPublicPages } from '#api/public/pages.ts'
 import { health } from '#api/routes/health.ts'
 import { operations } from '#api/routes/index.ts'
@@ -51,7 +51,7 @@ export function createApp(foundation: Foundation, site: Middleware[] = []): App 
   app.use(answerJson as Koa.Middleware)
   // Outside the error handler, so that it logs the responses to errors as well.
   if (requestLog) app.use(logRequests(requestLog) as Koa.Middleware)
-  app.use(answerErrors as Koa.Middleware)
+  app.use(answerErrors(createFindErrors(api, operations)) as Koa.Middleware)
   app.use(requireHost as Koa.Middleware)
   app.use(keepSlashesOfAddress as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)

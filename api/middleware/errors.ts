@@ -6,20 +6,25 @@ import { ApiError, type ErrorName } from '#lib/errors.ts'
 import { BlobStoreError } from '#lib/files/blob_store.ts'
 import { NoAnswerError, NotConnectedError, sqlState } from '#sql/pool.ts'
 
+/** Returns the names of the errors that the operation of a request declares. */
+export type FindErrors = (request: Pick<Context, 'method' | 'path'>) => readonly ErrorName[]
+
 /** Responds to every error with the envelope of the contract. Details that are not for callers go to the log only. */
-export const answerErrors: Middleware = async (ctx, next) => {
-  try {
-    await next()
-  } catch (error) {
-    const answer = error instanceof ApiError ? error : unexpected(error, ctx)
-    // Contacts that another request writes are not logged: an operator need not do anything about it.
-    const isOrdinary = error instanceof ApiError && error.name === 'contacts_busy'
-    if (answer.statusCode >= 500 && !isOrdinary) {
-      ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
+export function answerErrors(findErrors: FindErrors): Middleware {
+  return async (ctx, next) => {
+    try {
+      await next()
+    } catch (error) {
+      const answer = error instanceof ApiError ? error : unexpected(error, findErrors(ctx))
+      // Contacts that another request writes are not logged: an operator need not do anything about it.
+      const isOrdinary = error instanceof ApiError && error.name === 'contacts_busy'
+      if (answer.statusCode >= 500 && !isOrdinary) {
+        ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
+      }
+      ctx.status = answer.statusCode
+      ctx.set(answer.headers)
+      ctx.body = answer
     }
-    ctx.status = answer.statusCode
-    ctx.set(answer.headers)
-    ctx.body = answer
   }
 }
 
@@ -33,21 +38,13 @@ export function isPassing(error: unknown): boolean {
   return PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
 }
 
-/** Paths whose POST sends emails, or events that automations answer with emails. */
-const SENDS =
-  /^\/api\/(?:emails(?:\/batch|\/receiving\/[^/]+\/(?:reply|forward))?|events(?:\/send)?|(?:campaigns|broadcasts)\/[^/]+\/(?:send|test))\/?$/i
-const CONTACTS = /^\/api\/(?:audiences\/[^/]+\/)?contacts(?:\/|$)/i
+/** The names of the error of overload (contract 2); an operation that declares none of them responds with 500. */
+const OVERLOAD: ErrorName[] = ['sending_service_unavailable', 'contacts_busy']
 
-function unexpected(error: unknown, ctx: Context): ApiError {
+function unexpected(error: unknown, errors: readonly ErrorName[]): ApiError {
   if (!isPassing(error)) return new ApiError('internal_server_error', 'An unexpected error occurred. Retry later.')
-  const headers = { 'retry-after': '5' }
-  return new ApiError(overloadName(ctx), 'The service is overloaded. Retry later.', { headers })
-}
-
-/** Returns the name of the error of overload (contract 2). */
-function overloadName({ method, path }: Context): ErrorName {
-  if (method === 'POST' && SENDS.test(path)) return 'sending_service_unavailable'
-  return method !== 'GET' && method !== 'HEAD' && CONTACTS.test(path) ? 'contacts_busy' : 'internal_server_error'
+  const name = OVERLOAD.find(name => errors.includes(name)) ?? 'internal_server_error'
+  return new ApiError(name, 'The service is overloaded. Retry later.', { headers: { 'retry-after': '5' } })
 }
 
 /**

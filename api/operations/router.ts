@@ -1,12 +1,21 @@
 import Router from '@koa/router'
 import type { Services, State } from '#api/context.ts'
+import type { FindErrors } from '#api/middleware/errors.ts'
 import type { Operation } from './operation.ts'
 
 /** Makes the routes under /api. */
 export function routerOf(operations: Operation[]): Router<State, Services> {
   const router = new Router<State, Services>({ prefix: '/api' })
-  for (const { method, path, handlers } of routesOf(operations)) router.register(path, [method], handlers)
+  for (const { id, method, path, handlers } of routesOf(operations)) {
+    router.register(path, [method], handlers, { name: id })
+  }
   return router
+}
+
+/** Finds the names of the errors that the operation of a request declares, as a router of these operations matches them. */
+export function createFindErrors(router: Router<State, Services>, operations: Operation[]): FindErrors {
+  const names = new Map(operations.map(({ id, errors }) => [id, errors.map(({ name }) => name)]))
+  return ({ method, path }) => names.get(router.match(path, method).pathAndMethod[0]?.name ?? '') ?? []
 }
 
 /** Returns an operation for each path, in the order in which paths are matched. */

@@ -1,4 +1,5 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { printable } from '#lib/delivery/smtp/errors.ts'
 import { connectionOptions, type SmtpServer, type SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { SmtpSession } from '#lib/delivery/smtp/session.ts'
 import { relayServer } from '#lib/delivery/smtp/transport.ts'
@@ -64,8 +65,4 @@ function probe(server: SmtpServer): Promise<{ secure: boolean; allowsAuth: boole
       settle(() => resolve({ secure, allowsAuth: allowsAuth ?? false }))
     })
   })
-}
-
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]+/g, '?').slice(0, 300)
 }

@@ -1,4 +1,5 @@
 import type { Config } from '#lib/config.ts'
+import { printable } from '#lib/delivery/smtp/errors.ts'
 import { createS3Blobs } from '#lib/files/s3_blobs.ts'
 import { newId } from '#lib/ids.ts'
 import { fetchPolicy } from '#lib/net/fetch_safely.ts'
@@ -73,5 +74,5 @@ async function checkBucket(url: string): Promise<Finding[]> {
 
 function reasonOf(error: unknown): string {
   const inner = error instanceof AggregateError ? error.errors[0] : error
-  return `${(inner as Error).message.replace(/[^\x20-\x7e]+/g, '?').slice(0, 300)}.`.replace(/\.\.$/, '.')
+  return printable((inner as Error).message).replace(/\.?$/, '.')
 }

@@ -25,7 +25,7 @@ await superviseProcess(() =>
       await acceptNaively(ctx.pool, draft)
       ctx.body = { id: draft.id }
     })
-    app.use(answerErrors as Koa.Middleware)
+    app.use(answerErrors(() => []) as Koa.Middleware)
     const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
     app.use(authenticate(findCaller, createFindSession(foundation)) as Koa.Middleware)
     app.use(router.routes() as unknown as Koa.Middleware)

@@ -18,14 +18,13 @@ t.test('a bucket must respond, exist and accept the key', async t => {
   const check = (BLOB_STORE: string) => examine({ BLOB_STORE })
   shows(t, await check(server.url), [{ check: 'BLOB_STORE', level: 'ok' }])
   t.strictSame(server.objects.size, 0)
-  const secret = 'se%2Fcr%2Bet'
-  const wrong = await check(server.url.replace(secret, 'other'))
-  shows(t, wrong, [{ level: 'problem', finding: /SignatureDoesNotMatch/ }])
+  const wrong = server.url.replace(/:[^:]*@/, ':wrong@')
+  shows(t, await check(wrong), [{ level: 'problem', finding: /SignatureDoesNotMatch/ }])
   shows(t, await check(server.url.replace('blobs', 'others')), [{ level: 'problem', finding: /NoSuchBucket/ }])
   server.refuse(/^GET/, 403, 'AccessDenied')
   shows(t, await check(server.url), [{ level: 'unknown', finding: /does not say/ }])
-  const url = server.url.replace(/127\.0\.0\.1(:|%3A)\d+/, '127.0.0.1$11')
-  shows(t, await check(url), [{ level: 'problem', finding: /ECONNREFUSED/ }])
+  const gone = server.url.replace(/\d+$/, '1')
+  shows(t, await check(gone), [{ level: 'problem', finding: /ECONNREFUSED/ }])
 })
 
 t.test('rspamd, clamd and the AI service must do their work', async t => {
