@@ -6,7 +6,7 @@ import { createPool, type Pool } from '#sql/pool.ts'
  * A statement, also one inside a function. `discarded`: the most rows that a step of its plan compared or read in vain;
  * `scanned`: the most rows that it read of a table without an index; `passed`: the most rows that a step passed on.
  */
-export type PlannedStatement = { text: string; discarded: number; scanned: number; passed: number }
+type PlannedStatement = { text: string; discarded: number; scanned: number; passed: number }
 
 type Step = {
   'Node Type': string
