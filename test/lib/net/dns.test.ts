@@ -37,9 +37,10 @@ t.test('a CNAME loop ends without a result', async t => {
 t.test('a long response is fetched over TCP, with at most 500 texts and 64 KB', async t => {
   zone['many.com'] = { TXT: Array.from({ length: 500 }, (_, n) => `text ${n}`) }
   zone['long.com'] = { TXT: ['y'.repeat(63_000)] }
-  shows(t, await dns.txt('many.com'), { outcome: 'found', records: { length: 500 } })
+  const patient = createDns([server], { try_ms: 10_000, tries: 1, deadline_ms: 20_000 }) // a second try would count, too
+  shows(t, await patient.txt('many.com'), { outcome: 'found', records: { length: 500 } })
   t.equal(asked.filter(question => question === 'TXT many.com').length, 2)
-  t.strictSame(await dns.txt('long.com'), { outcome: 'found', records: ['y'.repeat(4_096)] })
+  t.strictSame(await patient.txt('long.com'), { outcome: 'found', records: ['y'.repeat(4_096)] })
 })
 
 t.test('a missing name and a missing record are distinguished', async t => {
