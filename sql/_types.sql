@@ -1,6 +1,6 @@
 -- Types that functions of several files use; dropping a type drops these functions too. This file comes first, since a
 -- type must exist before its users.
-DROP TYPE IF EXISTS quota_request, quota_decision, delivery_change, announcement, email_event, given_contact,
+DROP TYPE IF EXISTS quota_request, quota_decision, delivery_result, delivery_change, announcement, email_event, given_contact,
   import_part CASCADE;
 
 -- An email to count. emails: how many it counts as, one per recipient.
@@ -24,6 +24,21 @@ CREATE TYPE quota_decision AS (
   retry_after integer        -- seconds until its domain has room for it, if refused for that reason
 );
 
+-- The result of a delivery (sql/delivery/settle_deliveries.sql).
+CREATE TYPE delivery_result AS (
+  account_id uuid, email_id uuid, id uuid, lease_owner uuid, attempt integer,
+  outcome text,
+  delay double precision, -- seconds
+  reason text,
+  reply text,
+  via text,
+  suppression_id uuid,
+  hold boolean,
+  class text,  -- cause of a refusal
+  bounce jsonb, -- the refusal in the form of contract 12.4
+  age double precision -- seconds since it happened: it may have waited for the database
+);
+
 -- The change of a delivery by its result.
 CREATE TYPE delivery_change AS (
   account_id uuid,
@@ -40,7 +55,8 @@ CREATE TYPE delivery_change AS (
   bounce jsonb,
   was text,        -- the state before
   campaign_id uuid, -- of an email of a campaign
-  domain_id uuid
+  domain_id uuid,
+  at timestamptz   -- when it happened
 );
 
 -- An event to announce to webhooks.

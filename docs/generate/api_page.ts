@@ -96,7 +96,8 @@ function parametersOf({ parameters }: Route, records: Records): string {
         required && place !== 'path' ? ' **Required.**' : value === undefined ? '' : ` Default: \`${value}\`.`
       return [`\`${name}\``, place, typeOf(schema, records.refer), description + note]
     })
-  const pages = limit && `Takes \`limit\` (${defaultOf(limit)}), \`after\` and \`before\`: see [lists](#lists).`
+  const pages =
+    limit && `Takes \`limit\` (1 to 100; ${defaultOf(limit)}), \`after\` and \`before\`: see [lists](#lists).`
   return [rows.length > 0 && table(['Parameter', 'In', 'Type', 'Meaning'], rows), pages].filter(Boolean).join('\n\n')
 }
 

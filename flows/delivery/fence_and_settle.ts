@@ -15,6 +15,9 @@ import { splitOnRefusal } from '#sql/retry.ts'
 
 type Fence = 'allowed' | 'lost' | FenceRefusal
 
+/** A result to write; `happened_at`: by the monotonic clock, in ms. */
+type Result = SettledDelivery & { happened_at: number }
+
 /** Writes fences and results of the deliveries that a worker holds, many per commit. Each call resolves after its commit. */
 export class DeliveryStore {
   readonly #pool: Pool
@@ -23,9 +26,11 @@ export class DeliveryStore {
   /** Deliveries between fence and result, with the semaphore that they hold a place of. */
   readonly #fenced = new Map<Token, Semaphore>()
   readonly #settled = new WeakSet<Token>()
+  /** When each message could be ended. */
+  readonly #fenced_at = new WeakMap<Token, number>()
   readonly #writeFence: (token: Token) => Promise<Fence>
   readonly #writeWatchedFence: (token: Token) => Promise<Fence>
-  readonly #writeResult: (result: SettledDelivery) => Promise<boolean>
+  readonly #writeResult: (result: Result) => Promise<boolean>
 
   constructor(pool: Pool, log: Log, lease_seconds: number) {
     this.#pool = pool
@@ -52,7 +57,9 @@ export class DeliveryStore {
       return 'lost'
     }
     this.#fenced.set(token, places)
-    return token.is_watched ? this.#writeWatchedFence(token) : this.#writeFence(token)
+    const fence = await (token.is_watched ? this.#writeWatchedFence(token) : this.#writeFence(token))
+    this.#fenced_at.set(token, performance.now())
+    return fence
   }
 
   /** Releases the place of a fenced delivery that waits for a very long time. It must still be settled. */
@@ -68,8 +75,10 @@ export class DeliveryStore {
   async settle(token: ClaimedDelivery, result: DeliveryResult): Promise<boolean> {
     const { account_id, id, attempt, lease_owner, email_id } = token
     this.#settled.add(token)
+    // A receiver whose reply did not come may have accepted the message at once.
+    const happened_at = (result.outcome === 'in_doubt' && this.#fenced_at.get(token)) || performance.now()
     try {
-      return await this.#writeResult({ ...result, account_id, id, attempt, lease_owner, email_id })
+      return await this.#writeResult({ ...result, account_id, id, attempt, lease_owner, email_id, happened_at })
     } finally {
       // A place is released only here and not when a fence fails: the fence may have been written nevertheless.
       this.setAside(token)
@@ -97,9 +106,11 @@ export class DeliveryStore {
     })
   }
 
-  #settleEach(results: SettledDelivery[]): Promise<(boolean | Error)[]> {
+  #settleEach(results: Result[]): Promise<(boolean | Error)[]> {
     return splitOnRefusal(results, async some => {
-      const ids = new Set(await settleDeliveries(this.#pool, some))
+      const now = performance.now()
+      const aged = some.map(({ happened_at, ...result }) => ({ ...result, age: (now - happened_at) / 1000 }))
+      const ids = new Set(await settleDeliveries(this.#pool, aged))
       return some.map(result => ids.has(result.id))
     })
   }

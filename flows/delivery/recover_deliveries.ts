@@ -4,6 +4,7 @@ import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.
 import { listDoubtfulDeliveries, listLostDeliveries, type Stray } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
 import { isHeld, RESEND_AFTER_SECONDS } from './decide_outcome.ts'
+import { SENDER_TIMES } from './sender.ts'
 
 const BATCH = 500
 
@@ -19,6 +20,8 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
           reason: 'Its worker died while the receiver’s answer was awaited.',
           delay: RESEND_AFTER_SECONDS,
           hold: isHeld(stray, config),
+          // Since the last sign of life of its worker: until then there was no reply.
+          age: SENDER_TIMES.lease_seconds + (stray.expired_for ?? 0),
         }
       : { outcome: 'lost', reason: 'Its worker died before it was sent.' },
   )

@@ -6,10 +6,11 @@ DECLARE
   moves metric_move[];
 BEGIN
   moves := ARRAY(
-    SELECT ROW(g.account_id, NULL, g.domain_id, g.campaign_id, now(), n.name, g.by)::metric_move
+    SELECT ROW(g.account_id, NULL, g.domain_id, g.campaign_id, g.at, n.name, g.by)::metric_move
     FROM (
-      SELECT c.account_id, c.domain_id, c.campaign_id, c.outcome, c.state, c.was, c.bounce, count(*) AS by
-      FROM unnest(changes) AS c WHERE c.state <> 'queued' GROUP BY 1, 2, 3, 4, 5, 6, 7
+      SELECT c.account_id, c.domain_id, c.campaign_id, quarter_of(c.at) AS at, c.outcome, c.state, c.was, c.bounce,
+        count(*) AS by
+      FROM unnest(changes) AS c WHERE c.state <> 'queued' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
     ) g
     CROSS JOIN LATERAL unnest(CASE
       -- `complained` is the outcome of a report about a delivery that was delivered or in doubt.
@@ -40,7 +41,7 @@ BEGIN
     ) v
     WHERE c.was = 'delivered' AND c.state IN ('bounced', 'failed')
     UNION ALL
-    SELECT ROW(c.account_id, NULL, c.domain_id, c.campaign_id, now(), 'delivery_delayed', 1)::metric_move
+    SELECT ROW(c.account_id, NULL, c.domain_id, c.campaign_id, c.at, 'delivery_delayed', 1)::metric_move
     FROM unnest(changes) AS c
     WHERE c.outcome = 'deferred' AND c.state = 'queued' AND NOT EXISTS (
       SELECT FROM email_events e WHERE e.account_id = c.account_id AND e.email_id = c.email_id

@@ -95,6 +95,8 @@ export type DeliveryResult = {
   bounce?: Bounce
   /** For `in_doubt`: keep it for a person to decide instead of sending it again. */
   hold?: boolean
+  /** Seconds since the receiver's reply; for `in_doubt`, since the end of the message was sent. Default: 0. */
+  age?: number
 }
 
 /** The result of a claimed delivery, with the token of its claim. */

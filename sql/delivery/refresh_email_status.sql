@@ -6,10 +6,10 @@ BEGIN
   UPDATE emails e SET
     status = s.status,
     last_event = coalesce(l.last_event, e.last_event),
-    sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, now()) ELSE e.sent_at END,
+    sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, s.at) ELSE e.sent_at END,
     updated_at = now()
   FROM (
-    SELECT d.account_id, d.email_id, bool_or(d.state = 'delivered') AS any_delivered,
+    SELECT d.account_id, d.email_id, min(w.at) AS at, bool_or(d.state = 'delivered') AS any_delivered,
       CASE
         WHEN bool_or(d.state = 'queued' AND d.attempt = 0 OR d.state = 'sending' AND d.attempt = 1) THEN 'queued'
         WHEN bool_or(d.state IN ('queued', 'sending')) THEN 'delivery_delayed'
@@ -21,7 +21,7 @@ BEGIN
         WHEN bool_or(d.state = 'suppressed') THEN 'suppressed'
         ELSE 'canceled'
       END AS status
-    FROM (SELECT DISTINCT c.email_id FROM unnest(changes) AS c) w
+    FROM (SELECT c.email_id, min(c.at) AS at FROM unnest(changes) AS c GROUP BY c.email_id) w
     JOIN deliveries d ON d.email_id = w.email_id
     GROUP BY d.account_id, d.email_id
   ) s

@@ -8,14 +8,19 @@ const Stray = z.object({
   attempt: z.int(),
   lease_owner: z.string().nullable(),
   phase: z.enum(['pre', 'dot']).nullable(),
+  /** Seconds since its lease expired. */
+  expired_for: z.number().nullable(),
   is_campaign: z.boolean(),
 })
 export type Stray = z.infer<typeof Stray>
 
+const COLUMNS = sql.fragment`account_id, id, email_id, attempt, lease_owner, phase,
+  extract(epoch FROM now() - lease_until)::float8 AS expired_for, campaign_id IS NOT NULL AS is_campaign`
+
 /** Lists deliveries whose lease has expired. */
 export async function listLostDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
   return db.any(sql.type(Stray)`
-    SELECT account_id, id, email_id, attempt, lease_owner, phase, campaign_id IS NOT NULL AS is_campaign FROM deliveries
+    SELECT ${COLUMNS} FROM deliveries
     WHERE state = 'sending' AND lease_until < now() ORDER BY lease_until LIMIT ${limit}
   `)
 }
@@ -23,7 +28,7 @@ export async function listLostDeliveries(db: Queryable, limit: number): Promise<
 /** Lists deliveries in doubt that are due to be sent again. */
 export async function listDoubtfulDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
   return db.any(sql.type(Stray)`
-    SELECT account_id, id, email_id, attempt, lease_owner, phase, campaign_id IS NOT NULL AS is_campaign FROM deliveries
+    SELECT ${COLUMNS} FROM deliveries
     WHERE state = 'in_doubt' AND next_at <= now() ORDER BY next_at LIMIT ${limit}
   `)
 }
@@ -36,7 +41,7 @@ export async function listDoubted(db: Queryable, of: Doubted, after: string | nu
     'email_id' in of ? sql.fragment`d.email_id = ${of.email_id}` : sql.fragment`d.campaign_id = ${of.campaign_id}`
   const from = after === null ? sql.fragment`true` : sql.fragment`d.id > ${after}`
   return db.any(sql.type(Stray)`
-    SELECT account_id, id, email_id, attempt, lease_owner, phase, campaign_id IS NOT NULL AS is_campaign FROM deliveries d
+    SELECT ${COLUMNS} FROM deliveries d
     WHERE d.account_id = ${of.account_id} AND ${which} AND d.state = 'in_doubt' AND ${from} ORDER BY d.id LIMIT ${limit}
   `)
 }

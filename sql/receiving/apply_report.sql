@@ -63,7 +63,7 @@ BEGIN
 
   changes := ARRAY[ROW(d.account_id, d.email_id, d.id, d.recipient, outcome, outcome, apply_report.reason,
     apply_report.reply, NULL, suppression, apply_report.class, apply_report.bounce, d.state, d.campaign_id,
-    domain)::delivery_change];
+    domain, now())::delivery_change];
   PERFORM refresh_email_status(changes);
   PERFORM settle_campaigns(changes);
   PERFORM count_deliveries(changes);

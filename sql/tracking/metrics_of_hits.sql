@@ -1,4 +1,21 @@
-DROP FUNCTION IF EXISTS metrics_of_hits(hit_group[]);
+DROP FUNCTION IF EXISTS metrics_between(hit_group[], hit_group[]), metrics_of_hits(hit_group[]);
+
+-- Returns how the figures of the account change from `before` to `after`.
+CREATE FUNCTION metrics_between(before hit_group[], after hit_group[]) RETURNS metric_move[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT ROW(m.account_id, NULL, m.domain_id, m.campaign_id, m.at, m.name, sum(m.by))::metric_move
+    FROM (
+      SELECT * FROM metrics_of_hits(after)
+      UNION ALL
+      SELECT b.account_id, b.email_id, b.domain_id, b.campaign_id, b.at, b.name, -b.by FROM metrics_of_hits(before) AS b
+    ) m
+    GROUP BY m.account_id, m.domain_id, m.campaign_id, m.at, m.name
+    HAVING sum(m.by) <> 0
+  );
+END
+$$;
 
 -- Returns the figures of the account (count_metrics.sql) from these hits, which must be all hits of their deliveries.
 CREATE FUNCTION metrics_of_hits(groups hit_group[]) RETURNS SETOF metric_move

@@ -37,16 +37,7 @@ BEGIN
   after := group_hits(hits);
 
   PERFORM count_hits(before, after);
-  PERFORM count_metrics(ARRAY(
-    SELECT ROW(m.account_id, NULL, m.domain_id, m.campaign_id, m.at, m.name, sum(m.by))::metric_move
-    FROM (
-      SELECT * FROM metrics_of_hits(after)
-      UNION ALL
-      SELECT b.account_id, b.email_id, b.domain_id, b.campaign_id, b.at, b.name, -b.by FROM metrics_of_hits(before) AS b
-    ) m
-    GROUP BY m.account_id, m.domain_id, m.campaign_id, m.at, m.name
-    HAVING sum(m.by) <> 0
-  ));
+  PERFORM count_metrics(metrics_between(before, after));
   PERFORM tell_hits(before, after);
 END
 $$;
@@ -61,7 +52,8 @@ DROP FUNCTION IF EXISTS look_up_hits(json);
 
 -- Returns the valid hits with their emails. A click is a machine's if it comes before the receiver has accepted the mail
 -- (filters may follow links of mail that they then refuse or put off) or within 3 seconds after that. So is a hit within
--- 10 minutes after it from a network that is probably a mail filter's.
+-- 10 minutes after it from a network that is probably a mail filter's; this rule comes first, since judge_early_clicks
+-- may take back the other.
 CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STABLE AS $$
   SELECT array_agg(ROW(h.account_id, h.delivery_id, h.id, d.email_id, h.type, CASE WHEN x.rule IS NULL THEN h.class ELSE 'machine' END,
     coalesce(x.rule, h.rule), h.source_id, h.link, h.url, h.ip, h.user_agent, h.created_at, h.suspect)::tracking_hit)
@@ -76,8 +68,8 @@ CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STA
     ), CASE WHEN d.state NOT IN ('delivered', 'in_doubt') THEN 'infinity'::timestamptz END) END AS delivered_at OFFSET 0
   ) s
   CROSS JOIN LATERAL (
-    SELECT CASE WHEN h.type = 'click' AND h.created_at - interval '3 seconds' < s.delivered_at THEN 'early'
-      WHEN h.created_at - interval '10 minutes' < s.delivered_at THEN h.suspect END AS rule
+    SELECT CASE WHEN h.suspect IS NOT NULL AND h.created_at - interval '10 minutes' < s.delivered_at THEN h.suspect
+      WHEN h.type = 'click' AND h.created_at - interval '3 seconds' < s.delivered_at THEN 'early' END AS rule
   ) x
   WHERE h.type = 'open' OR h.source_id IN (c.content_id, d.email_id)
 $$;

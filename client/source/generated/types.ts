@@ -3767,7 +3767,7 @@ export type GetEmailMetricsQuery = {
 }
 
 export type ListReceivedEmailsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3792,7 +3792,7 @@ export type ListReceivedEmailsQuery = {
 }
 
 export type ListReceivedAttachmentsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3801,7 +3801,7 @@ export type ListReceivedAttachmentsQuery = {
 }
 
 export type ListDomainsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3825,7 +3825,7 @@ export type ExportDnsRecordsQuery = {
 }
 
 export type ListContactsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3855,7 +3855,7 @@ export type ExportContactsQuery = {
 }
 
 export type ListContactImportsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3866,7 +3866,7 @@ export type ListContactImportsQuery = {
 }
 
 export type ListContactImportErrorsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3875,7 +3875,7 @@ export type ListContactImportErrorsQuery = {
 }
 
 export type ListContactSegmentsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3896,7 +3896,7 @@ export type RemoveContactFromSegmentQuery = {
 }
 
 export type ListContactTopicsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3912,7 +3912,7 @@ export type UpdateContactTopicsQuery = {
 }
 
 export type ListContactPropertiesQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3932,7 +3932,7 @@ export type ListAudiencesQuery = {
 }
 
 export type ListAudienceContactsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3943,7 +3943,7 @@ export type ListAudienceContactsQuery = {
 }
 
 export type ListSegmentsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3954,7 +3954,7 @@ export type ListSegmentsQuery = {
 }
 
 export type ListSegmentContactsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3963,7 +3963,7 @@ export type ListSegmentContactsQuery = {
 }
 
 export type ListTopicsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3974,7 +3974,7 @@ export type ListTopicsQuery = {
 }
 
 export type ListCampaignsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -3994,7 +3994,7 @@ export type GetCampaignStatsQuery = {
 }
 
 export type ListCampaignRunsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -4008,7 +4008,7 @@ export type GetCampaignEngagementQuery = {
 }
 
 export type ListCampaignLinksQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -4019,7 +4019,7 @@ export type ListCampaignLinksQuery = {
 }
 
 export type ListCampaignRecipientsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -4038,7 +4038,7 @@ export type ListCampaignRecipientsQuery = {
 }
 
 export type ListPollsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -4086,7 +4086,7 @@ export type ListAutomationRunsQuery = {
 }
 
 export type ListSuppressionsQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string
@@ -4172,7 +4172,7 @@ export type ListLogsQuery = {
 }
 
 export type ListApiKeysQuery = {
-  /** Number of items per page. Default: all, up to 1,000. */
+  /** Number of items per page, at most 100. Default: all, up to 1,000. */
   limit?: number
   /** Id of an item. The page begins after it. */
   after?: string

@@ -121,7 +121,7 @@ BEGIN
     UPDATE deliveries d SET state = 'canceled', next_at = NULL, updated_at = now() FROM mine m
     WHERE d.account_id = m.account_id AND d.id = m.id
     RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, 'canceled', 'canceled', NULL, NULL, NULL, NULL, NULL, NULL,
-      'queued', d.campaign_id, NULL)::delivery_change AS change
+      'queued', d.campaign_id, NULL, now())::delivery_change AS change
   )
   SELECT array_agg(change) INTO changes FROM changed;
   IF changes IS NULL THEN

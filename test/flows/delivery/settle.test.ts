@@ -1,6 +1,7 @@
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { decideDoubts } from '#flows/delivery/decide_doubts.ts'
+import { insertUnsubscribedEvent } from '#sql/contacts/preferences/choices.ts'
 import { claimDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { fenceDeliveries } from '#sql/delivery/leases.ts'
 import { ageEmail } from '#test/support/database/states.ts'
@@ -69,6 +70,27 @@ t.test('held email that a person retries is retried for another 72 hours', async
     const [again] = await claim(id)
     await settle({ ...again, outcome: outcome as 'deferred' | 'released', reason: 'later', delay })
     shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued' }] }, outcome)
+  }
+})
+
+t.test('mail in doubt has arrived if its recipient unsubscribes by it', async t => {
+  for (const [by, state] of Object.entries({ 'its own link': 'delivered', 'another email': 'suppressed' })) {
+    const [token] = await claim(await acceptEmail(world, account, { to: 'Ann@y.com' }))
+    await settle({ ...token, outcome: 'in_doubt', reason: 'no reply', delay: 900 })
+    const { email_id } = by === 'its own link' ? token : { email_id: await acceptEmail(world, account) }
+    const event = { address: 'ann@y.com', contact_id: null, topic_id: null }
+    await pool.transaction(tx => insertUnsubscribedEvent(tx, { account_id: account.id, email_id }, event))
+    await settle({ ...token, outcome: 'resumed' })
+    const [again] = await claim(token.email_id)
+    await settle({ ...again, outcome: 'suppressed', reason: 'The recipient has unsubscribed.' })
+    const email = await readEmail(world, account, token.email_id)
+    const since = state === 'delivered' ? ['unsubscribed', 'sent', 'delivered'] : ['suppressed']
+    shows(
+      t,
+      email.events.map(event => event.type),
+      ['in_doubt', ...since],
+      by,
+    )
   }
 })
 

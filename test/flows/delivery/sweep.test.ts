@@ -42,6 +42,22 @@ t.test('a delivery lost after its fence is in doubt or held', async t => {
   }
 })
 
+t.test('a delivery is in doubt since the last sign of life of its worker', async t => {
+  const token = await claim()
+  await fenceDeliveries(pool, [token], 40)
+  await pool.pg.query(
+    `UPDATE deliveries SET lease_until = now() - interval '15 seconds', updated_at = now() - interval '70 seconds'
+     WHERE id = $1`,
+    [token.id],
+  )
+  await sweep()
+  const { rows } = await pool.pg.query(
+    `SELECT round(extract(epoch FROM now() - created_at))::integer AS ago FROM email_events WHERE email_id = $1`,
+    [token.email_id],
+  )
+  shows(t, rows, [{ ago: 55 }])
+})
+
 t.test('a delivery fails after ten workers died over it', async t => {
   const { id, email_id } = await claim()
   for (let lost = 1; lost <= 9; lost++) {
