@@ -9,9 +9,9 @@ DROP FUNCTION IF EXISTS merge_import_slice(uuid, uuid, uuid, integer, integer);
 -- opt-outs count (opt_out_repeated.sql). After 100,000 skipped records they are only counted, so that no file fills the
 -- disk with such rows.
 --
--- A slice has at most `slice` records, and ends once it has held the lock for 35 ms. It is merged in parts; the time of
+-- A slice has at most `slice` records, and ends once it has held the lock for 18 ms. It is merged in parts; the time of
 -- each part decides the size of the next one. Others should wait for the lock for at most 100 ms, and on a busy machine
--- a record may suddenly take several times as long.
+-- a record may suddenly take several times as long. Shorter slices shorten these waits no further.
 --
 -- outcome: merged; done, if all records were merged before; ahead, if all records staged so far were merged; lost, if
 -- the owner has lost the lease; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: how
@@ -21,8 +21,8 @@ CREATE FUNCTION merge_import_slice(
   OUT through bigint
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  enough_ms CONSTANT double precision := 35;
-  part integer := 100;
+  enough_ms CONSTANT double precision := 18;
+  part integer := 50;
   i contact_imports;
   up_to bigint;
   part_to bigint;
