@@ -32,7 +32,8 @@ export class DeliveryStore {
   readonly #writeWatchedFence: (token: Token) => Promise<Fence>
   readonly #writeResult: (result: Result) => Promise<boolean>
 
-  constructor(pool: Pool, log: Log, lease_seconds: number) {
+  /** `slots`: most deliveries that are sent at the same time. */
+  constructor(pool: Pool, log: Log, { lease_seconds, slots }: { lease_seconds: number; slots: number }) {
     this.#pool = pool
     this.#lease_seconds = lease_seconds
     const together = { in_flight: 1, max_items: 100, interval_ms: 4 }
@@ -40,7 +41,8 @@ export class DeliveryStore {
     this.#writeWatchedFence = coalesce(tokens => this.#fenceWatched(tokens), together)
     this.#writeResult = coalesce(
       results => retryUntil(this.#gaveUp.signal, log, 'results of deliveries', () => this.#settleEach(results)),
-      { in_flight: 1, max_items: 100, interval_ms: 8 },
+      // A statement costs as much as some ten results. Results that wait take places, so no more than half of these wait.
+      { in_flight: 1, max_items: Math.ceil(slots / 2), interval_ms: 24 },
     )
   }
 

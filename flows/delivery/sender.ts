@@ -70,7 +70,7 @@ export class Sender extends LeaseLoop<string> {
     this.#pool = pool
     this.#transport = transport
     this.#lease_seconds = times.lease_seconds
-    this.#store = new DeliveryStore(pool, log, times.lease_seconds)
+    this.#store = new DeliveryStore(pool, log, { lease_seconds: times.lease_seconds, slots: transport.concurrency })
     const fetchFiles = createFetchFiles({ ...deps, signal: this.#stopped.signal })
     const prepareMessage = createPrepareMessage({ ...deps, fetchFiles, readBlob: blobs.read, keys_ms: times.keys_ms })
     const playRecipient = createPlayRecipient({ ...deps, prepareMessage })

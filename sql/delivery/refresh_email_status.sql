@@ -5,11 +5,12 @@ LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE emails e SET
     status = s.status,
-    last_event = coalesce(l.last_event, e.last_event),
+    last_event = coalesce(s.last_event, e.last_event),
     sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, s.at) ELSE e.sent_at END,
     updated_at = now()
   FROM (
-    SELECT d.account_id, d.email_id, min(w.at) AS at, bool_or(d.state = 'delivered') AS any_delivered,
+    SELECT d.account_id, d.email_id, min(w.at) AS at, min(w.last_event) AS last_event,
+      bool_or(d.state = 'delivered') AS any_delivered,
       CASE
         WHEN bool_or(d.state = 'queued' AND d.attempt = 0 OR d.state = 'sending' AND d.attempt = 1) THEN 'queued'
         WHEN bool_or(d.state IN ('queued', 'sending')) THEN 'delivery_delayed'
@@ -21,15 +22,18 @@ BEGIN
         WHEN bool_or(d.state = 'suppressed') THEN 'suppressed'
         ELSE 'canceled'
       END AS status
-    FROM (SELECT c.email_id, min(c.at) AS at FROM unnest(changes) AS c GROUP BY c.email_id) w
+    FROM (
+      -- The last event of these changes; without one, the email keeps the last that it had.
+      SELECT c.email_id, min(c.at) AS at, (array_agg(
+        CASE WHEN c.outcome = 'complained' THEN 'complained' WHEN c.state = 'in_doubt' THEN 'sent'
+          WHEN c.state <> 'queued' THEN c.state ELSE 'delivery_delayed' END
+        ORDER BY c.outcome = 'complained' DESC, c.recipient DESC
+      ) FILTER (WHERE c.state <> 'queued' OR c.outcome = 'deferred'))[1] AS last_event
+      FROM unnest(changes) AS c GROUP BY c.email_id
+    ) w
     JOIN deliveries d ON d.email_id = w.email_id
     GROUP BY d.account_id, d.email_id
   ) s
-  LEFT JOIN LATERAL (
-    SELECT CASE v.type WHEN 'in_doubt' THEN 'sent' ELSE v.type END AS last_event
-    FROM email_events v WHERE v.account_id = s.account_id AND v.email_id = s.email_id AND NOT is_by_machine(v)
-    ORDER BY v.id DESC LIMIT 1
-  ) l ON true
   -- They are locked, so they stay in place.
   CROSS JOIN LATERAL (
     SELECT k.ctid AS place FROM emails k WHERE k.account_id = s.account_id AND k.id >= s.email_id AND k.id <= s.email_id

@@ -21,14 +21,21 @@ DECLARE
   results delivery_result[];
   changes delivery_change[];
   added suppressions[];
+  may_cancel boolean;
+  have_bounces boolean;
+  are_late boolean;
   hits_before hit_group[];
   hits_after hit_group[];
 BEGIN
-  SELECT array_agg(r) INTO results FROM json_populate_recordset(NULL::delivery_result, given) AS r;
-  PERFORM lock_usage(array_agg(r.account_id)) FROM unnest(results) AS r
-  HAVING bool_or(r.outcome = 'canceled') OR has_stopped_campaigns(
-    array_agg(r.account_id) FILTER (WHERE r.outcome IN ('deferred', 'released', 'lost')),
-    array_agg(r.id) FILTER (WHERE r.outcome IN ('deferred', 'released', 'lost')));
+  SELECT array_agg(r), bool_or(r.outcome IN ('canceled', 'deferred', 'released', 'lost')),
+    bool_or(r.outcome = 'bounced'), bool_or(r.age > 3 AND r.outcome IN ('delivered', 'in_doubt'))
+  INTO results, may_cancel, have_bounces, are_late FROM json_populate_recordset(NULL::delivery_result, given) AS r;
+  -- Most results need none of the steps that are left out here and below; each takes a statement.
+  IF may_cancel THEN
+    PERFORM lock_usage(array_agg(r.account_id)) FROM unnest(results) AS r
+    HAVING bool_or(r.outcome = 'canceled') OR has_stopped_campaigns(
+      array_agg(r.account_id) FILTER (WHERE r.outcome <> 'canceled'), array_agg(r.id) FILTER (WHERE r.outcome <> 'canceled'));
+  END IF;
 
   -- Emails first, in order: every writer of an email and its deliveries locks in this order. Otherwise two recipients
   -- that settle at the same time could miss each other in the status below.
@@ -55,16 +62,26 @@ BEGIN
   WHERE t.type IS NOT NULL
   ORDER BY c.email_id, t.rank, c.recipient;
 
-  PERFORM refund_email(c.account_id, c.email_id) FROM unnest(changes) AS c WHERE c.state = 'canceled';
-  added := suppress_bounced(changes);
+  IF may_cancel THEN
+    PERFORM refund_email(c.account_id, c.email_id) FROM unnest(changes) AS c WHERE c.state = 'canceled';
+  END IF;
+  IF have_bounces THEN
+    added := suppress_bounced(changes);
+  END IF;
   PERFORM refresh_email_status(changes);
-  SELECT j.before, j.after INTO hits_before, hits_after FROM judge_early_clicks(changes) AS j;
+  IF are_late THEN
+    SELECT j.before, j.after INTO hits_before, hits_after FROM judge_early_clicks(changes) AS j;
+  END IF;
   PERFORM settle_campaigns(changes);
   PERFORM count_deliveries(changes);
   PERFORM announce_deliveries(changes);
-  PERFORM tell_hits(hits_before, hits_after) WHERE hits_after IS NOT NULL;
+  IF hits_after IS NOT NULL THEN
+    PERFORM tell_hits(hits_before, hits_after);
+  END IF;
   PERFORM tell_deliveries(changes);
-  PERFORM announce_suppressions('added', added);
+  IF added IS NOT NULL THEN
+    PERFORM announce_suppressions('added', added);
+  END IF;
 
   RETURN QUERY SELECT c.id FROM unnest(changes) AS c;
 END

@@ -23,7 +23,7 @@ function openPipeline(): Pipeline {
   const prepareMessage = createPrepareMessage({ ...world, fetchFiles, readBlob: blobs.read, keys_ms: 1_000 })
   const playRecipient = createPlayRecipient({ ...world, prepareMessage })
   const transport = createTransport({ ...world, config: world.config })
-  const store = new DeliveryStore(pool, log, 40)
+  const store = new DeliveryStore(pool, log, { lease_seconds: 40, slots: 40 })
   return new Pipeline({ ...world, transport, store, prepareMessage, playRecipient, onRoom: () => {} })
 }
 

@@ -103,7 +103,7 @@ t.test('a stop ends without the database; the sweep marks deliveries in doubt', 
 })
 
 t.test('fence() waits for a place, and giving up waiting frees it', async t => {
-  const store = new DeliveryStore(world.pool, world.log, 5)
+  const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
   const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
@@ -117,7 +117,7 @@ t.test('fence() waits for a place, and giving up waiting frees it', async t => {
 })
 
 t.test('a result that cannot be stored fails alone', async t => {
-  const store = new DeliveryStore(world.pool, world.log, 5)
+  const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
   const [good, bad, outdated] = await claimDeliveries(world.pool, options)
