@@ -1,7 +1,7 @@
 -- Types that functions of several files use; dropping a type drops these functions too. This file comes first, since a
 -- type must exist before its users.
-DROP TYPE IF EXISTS quota_request, quota_decision, delivery_result, delivery_change, announcement, email_event, given_contact,
-  import_part CASCADE;
+DROP TYPE IF EXISTS quota_request, quota_decision, delivery_result, delivery_change, announcement, email_event,
+  given_contact, import_part CASCADE;
 
 -- An email to count. emails: how many it counts as, one per recipient.
 CREATE TYPE quota_request AS (
@@ -34,7 +34,7 @@ CREATE TYPE delivery_result AS (
   via text,
   suppression_id uuid,
   hold boolean,
-  class text,  -- cause of a refusal
+  class text, -- cause of a refusal
   bounce jsonb, -- the refusal in the form of contract 12.4
   age double precision -- seconds since it happened: it may have waited for the database
 );

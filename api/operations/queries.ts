@@ -60,7 +60,7 @@ type Given = { limit?: number; after?: string; before?: string }
 
 const LIMIT: Record<number, string> = {
   [DEFAULT_LIMIT]: `Number of items per page. Default: ${DEFAULT_LIMIT}.`,
-  [MAX_UNPAGED]: `Number of items per page, at most 100. Default: all, up to ${MAX_UNPAGED.toLocaleString('en')}.`,
+  [MAX_UNPAGED]: `Number of items per page, at most ${MAX_LIMIT}. Default: all, up to ${MAX_UNPAGED.toLocaleString('en')}.`,
 }
 
 /** `true` or `false`. */

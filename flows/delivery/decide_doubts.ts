@@ -19,9 +19,7 @@ export async function decideDoubts(pool: Pool, of: Doubted, action: DoubtAction)
   let count = 0
   for (let after: string | null = null; ; ) {
     const found = await listDoubted(pool, of, after, BATCH)
-    const results = found.map(({ account_id, id, email_id, attempt, lease_owner }) => ({
-      ...{ ...RESULTS[action], account_id, id, email_id, attempt, lease_owner },
-    }))
+    const results = found.map(stray => ({ ...RESULTS[action], ...stray }))
     if (results.length > 0) count += (await settleDeliveries(pool, results)).length
     if (found.length < BATCH) return count
     after = found.at(-1)?.id ?? null

@@ -41,7 +41,7 @@ export class DeliveryStore {
     this.#writeWatchedFence = coalesce(tokens => this.#fenceWatched(tokens), together)
     this.#writeResult = coalesce(
       results => retryUntil(this.#gaveUp.signal, log, 'results of deliveries', () => this.#settleEach(results)),
-      // A statement costs as much as some ten results. Results that wait take places, so no more than half of these wait.
+      // A statement costs about as much as ten results. Waiting results hold places, so at most half of all may wait.
       { in_flight: 1, max_items: Math.ceil(slots / 2), interval_ms: 24 },
     )
   }
@@ -78,7 +78,8 @@ export class DeliveryStore {
     const { account_id, id, attempt, lease_owner, email_id } = token
     this.#settled.add(token)
     // A receiver whose reply did not come may have accepted the message at once.
-    const happened_at = (result.outcome === 'in_doubt' && this.#fenced_at.get(token)) || performance.now()
+    const sent_at = result.outcome === 'in_doubt' ? this.#fenced_at.get(token) : undefined
+    const happened_at = sent_at ?? performance.now()
     try {
       return await this.#writeResult({ ...result, account_id, id, attempt, lease_owner, email_id, happened_at })
     } finally {

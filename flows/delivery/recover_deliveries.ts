@@ -21,7 +21,7 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
           delay: RESEND_AFTER_SECONDS,
           hold: isHeld(stray, config),
           // Since the last sign of life of its worker: until then there was no reply.
-          age: SENDER_TIMES.lease_seconds + (stray.expired_for ?? 0),
+          age: SENDER_TIMES.lease_seconds + stray.expired_for,
         }
       : { outcome: 'lost', reason: 'Its worker died before it was sent.' },
   )
@@ -32,10 +32,10 @@ export async function sweepDeliveries(pool: Pool, log: Log, config: Config): Pro
 }
 
 /** Settles everything that `list` finds, in batches; returns how many were settled. */
-async function sweep(
+async function sweep<Found extends Stray>(
   pool: Pool,
-  list: (pool: Pool, limit: number) => Promise<Stray[]>,
-  decide: (stray: Stray) => DeliveryResult,
+  list: (pool: Pool, limit: number) => Promise<Found[]>,
+  decide: (stray: Found) => DeliveryResult,
 ): Promise<number> {
   for (let count = 0; ; ) {
     const strays = await list(pool, BATCH)

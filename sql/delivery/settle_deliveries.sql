@@ -28,13 +28,13 @@ DECLARE
   hits_after hit_group[];
 BEGIN
   SELECT array_agg(r), bool_or(r.outcome IN ('canceled', 'deferred', 'released', 'lost')),
-    bool_or(r.outcome = 'bounced'), bool_or(r.age > 3 AND r.outcome IN ('delivered', 'in_doubt'))
+    bool_or(r.outcome = 'bounced'), bool_or(make_interval(secs => r.age) > early_click_time())
   INTO results, may_cancel, have_bounces, are_late FROM json_populate_recordset(NULL::delivery_result, given) AS r;
   -- Most results need none of the steps that are left out here and below; each takes a statement.
   IF may_cancel THEN
     PERFORM lock_usage(array_agg(r.account_id)) FROM unnest(results) AS r
-    HAVING bool_or(r.outcome = 'canceled') OR has_stopped_campaigns(
-      array_agg(r.account_id) FILTER (WHERE r.outcome <> 'canceled'), array_agg(r.id) FILTER (WHERE r.outcome <> 'canceled'));
+    WHERE r.outcome IN ('canceled', 'deferred', 'released', 'lost')
+    HAVING bool_or(r.outcome = 'canceled') OR has_stopped_campaigns(array_agg(r.account_id), array_agg(r.id));
   END IF;
 
   -- Emails first, in order: every writer of an email and its deliveries locks in this order. Otherwise two recipients

@@ -7,20 +7,24 @@ const Stray = z.object({
   email_id: z.string(),
   attempt: z.int(),
   lease_owner: z.string().nullable(),
-  phase: z.enum(['pre', 'dot']).nullable(),
-  /** Seconds since its lease expired. */
-  expired_for: z.number().nullable(),
-  is_campaign: z.boolean(),
 })
 export type Stray = z.infer<typeof Stray>
 
-const COLUMNS = sql.fragment`account_id, id, email_id, attempt, lease_owner, phase,
-  extract(epoch FROM now() - lease_until)::float8 AS expired_for, campaign_id IS NOT NULL AS is_campaign`
+const LostDelivery = Stray.extend({
+  phase: z.enum(['pre', 'dot']),
+  /** Seconds since its lease expired. */
+  expired_for: z.number(),
+  is_campaign: z.boolean(),
+})
+
+const COLUMNS = sql.fragment`account_id, id, email_id, attempt, lease_owner`
 
 /** Lists deliveries whose lease has expired. */
-export async function listLostDeliveries(db: Queryable, limit: number): Promise<Stray[]> {
-  return db.any(sql.type(Stray)`
-    SELECT ${COLUMNS} FROM deliveries
+export async function listLostDeliveries(db: Queryable, limit: number): Promise<z.infer<typeof LostDelivery>[]> {
+  return db.any(sql.type(LostDelivery)`
+    SELECT ${COLUMNS}, phase, extract(epoch FROM now() - lease_until)::float8 AS expired_for,
+      campaign_id IS NOT NULL AS is_campaign
+    FROM deliveries
     WHERE state = 'sending' AND lease_until < now() ORDER BY lease_until LIMIT ${limit}
   `)
 }

@@ -1,30 +1,22 @@
 DROP FUNCTION IF EXISTS judge_early_clicks(delivery_change[]);
 
 -- Judges clicks again that were recorded before the delivery was: while a result waits for the database, or until a dead
--- worker is replaced, each click comes before the delivery (look_up_hits), although people may have the mail. Clicks from
--- 3 seconds after `at` are no longer `early`. Updates all figures in the commit of these changes, and returns what
--- tell_hits reports; nulls: nothing has changed, as for any result that was recorded at once.
+-- worker is replaced, each click comes before the delivery (look_up_hits), although people may have the mail. Updates
+-- all figures in the commit of these changes, and returns what tell_hits reports; nulls: nothing has changed.
 CREATE FUNCTION judge_early_clicks(changes delivery_change[], OUT before hit_group[], OUT after hit_group[])
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
-  late delivery_change[] := ARRAY(
-    SELECT c FROM unnest(changes) AS c WHERE c.state IN ('delivered', 'in_doubt') AND c.at < now() - interval '3 seconds'
-  );
-  hits tracking_hit[];
-BEGIN
-  IF late = '{}' THEN
-    RETURN;
-  END IF;
-  hits := ARRAY(
+  hits tracking_hit[] := ARRAY(
     SELECT ROW(t.account_id, t.delivery_id, t.id, t.email_id, t.type, t.class, t.rule, NULL, t.link, t.url, t.ip,
       t.user_agent, t.created_at, NULL)::tracking_hit
-    FROM unnest(late) AS c
+    FROM unnest(changes) AS c
     CROSS JOIN LATERAL (
       SELECT * FROM tracking_hits h WHERE h.account_id = c.account_id AND h.delivery_id = c.id OFFSET 0
     ) t
-    WHERE t.rule = 'early' AND t.created_at - interval '3 seconds' >= c.at
+    WHERE c.state IN ('delivered', 'in_doubt') AND t.rule = 'early' AND t.created_at - early_click_time() >= c.at
   );
+BEGIN
   IF hits = '{}' THEN
     RETURN;
   END IF;

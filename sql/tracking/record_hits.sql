@@ -51,7 +51,7 @@ $$;
 DROP FUNCTION IF EXISTS look_up_hits(json);
 
 -- Returns the valid hits with their emails. A click is a machine's if it comes before the receiver has accepted the mail
--- (filters may follow links of mail that they then refuse or put off) or within 3 seconds after that. So is a hit within
+-- (filters may follow links of mail that they then refuse or put off) or soon after that (early_click_time). So is a hit within
 -- 10 minutes after it from a network that is probably a mail filter's; this rule comes first, since judge_early_clicks
 -- may take back the other.
 CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STABLE AS $$
@@ -69,7 +69,7 @@ CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STA
   ) s
   CROSS JOIN LATERAL (
     SELECT CASE WHEN h.suspect IS NOT NULL AND h.created_at - interval '10 minutes' < s.delivered_at THEN h.suspect
-      WHEN h.type = 'click' AND h.created_at - interval '3 seconds' < s.delivered_at THEN 'early' END AS rule
+      WHEN h.type = 'click' AND h.created_at - early_click_time() < s.delivered_at THEN 'early' END AS rule
   ) x
   WHERE h.type = 'open' OR h.source_id IN (c.content_id, d.email_id)
 $$;

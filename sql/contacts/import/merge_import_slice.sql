@@ -11,7 +11,7 @@ DROP FUNCTION IF EXISTS merge_import_slice(uuid, uuid, uuid, integer, integer);
 --
 -- A slice has at most `slice` records, and ends once it has held the lock for 18 ms. It is merged in parts; the time of
 -- each part decides the size of the next one. Others should wait for the lock for at most 100 ms, and on a busy machine
--- a record may suddenly take several times as long. Shorter slices shorten these waits no further.
+-- a record may suddenly take several times as long. Shorter slices do not shorten the longest waits.
 --
 -- outcome: merged; done, if all records were merged before; ahead, if all records staged so far were merged; lost, if
 -- the owner has lost the lease; unstaged, if rows are missing; orphaned, if the domain does not exist. held_ms: how

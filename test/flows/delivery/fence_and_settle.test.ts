@@ -36,7 +36,7 @@ t.test('results wait while the database is away, and are written once', async t 
     const { events } = await readEmail(world, account, id)
     t.equal(events.length, 2)
     // The time of the reply, not when it could be written.
-    for (const { created_at } of events) t.ok(created_at.getTime() < back_at - 300)
+    for (const { created_at } of events) t.ok(created_at.getTime() < back_at)
   }
   t.equal(sink.messages, 20)
 })
