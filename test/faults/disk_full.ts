@@ -4,6 +4,7 @@ import { checkKeys, Load } from '#test/faults/support/load.ts'
 import { composeMixed } from '#test/faults/support/mixed_posts.ts'
 import type { Postgres } from '#test/faults/support/postgres.ts'
 import type { Stage } from '#test/faults/support/stage.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { Report, readOptions, runCampaign } from './campaign.ts'
 import { SmallDisk } from './small_disk.ts'
 
@@ -26,7 +27,9 @@ export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk
   const watch = keepRunning(postgres)
   const load = new Load(stage, { connections, compose: n => composeMixed(stage, n) })
   load.start([web.url], connections)
-  const { served_when_full, back } = await fillAgain(stage, disk, load, { fills, seconds }).finally(() => load.stop())
+  const { served_when_full, back } = await fillAgain({ stage, postgres, disk, load }, { fills, seconds }).finally(() =>
+    load.stop(),
+  )
   const soon = setInterval(() => makeAllDue(stage).catch(() => {}), 2_000)
   const settled_after_s = await waitForNone(stage, ['queued', 'sending', 'in_doubt'], 120_000).finally(() =>
     clearInterval(soon),
@@ -53,13 +56,15 @@ export async function fillDisk(stage: Stage, postgres: Postgres, disk: SmallDisk
   return report
 }
 
-async function fillAgain(stage: Stage, disk: SmallDisk, load: Load, options: Pick<Options, 'fills' | 'seconds'>) {
+type Parts = { stage: Stage; postgres: Postgres; disk: SmallDisk; load: Load }
+
+async function fillAgain({ stage, postgres, disk, load }: Parts, options: Pick<Options, 'fills' | 'seconds'>) {
   const served_when_full: number[] = []
   const back: number[] = []
   for (let fill = 0; fill < options.fills; fill++) {
     await load.accepts(100)
     disk.fill()
-    if (fill % 2 === 0) await endLog(stage)
+    if (fill % 2 === 0) await endLog(stage, postgres)
     const before = load.accepted.length
     await sleep(options.seconds * 1_000)
     served_when_full.push(load.accepted.length - before)
@@ -76,15 +81,18 @@ async function fillAgain(stage: Stage, disk: SmallDisk, load: Load, options: Pic
 const KNOWN =
   /^(\d+|503 (sending_service_unavailable|batch_incomplete), retry-after \d+|409 concurrent_idempotent_requests, .*)$/
 
-/** Postgres uses up the space reserved for its log, which ends it. */
-async function endLog({ pool }: Stage): Promise<void> {
-  for (let isUp = true; isUp; ) {
+/** Postgres uses up the space reserved for its log, which ends it. A failed statement alone does not show that: it may have got no connection. */
+async function endLog({ pool }: Stage, postgres: Postgres): Promise<void> {
+  let hasEnded = false
+  const ended = postgres.ended.then(() => {
+    hasEnded = true
+  })
+  const write = async () => {
     const written = pool.pg.query(`SELECT pg_logical_emit_message(true, 'test', ''), pg_switch_wal()`)
-    isUp = await written.then(
-      () => true,
-      () => false,
-    )
+    await Promise.race([ended, written.catch(() => {})])
+    return hasEnded
   }
+  await waitUntil(write, 'Postgres has no space for its log')
 }
 
 async function countEmails({ pool }: Stage): Promise<number> {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { globSync, writeSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -23,12 +24,17 @@ export function runTogether(group: string): void {
   })
 }
 
-/** Ends the process when a test hangs, with the name of the test: the report of a group that does not end names none. */
+/**
+ * Ends the process when a test hangs, with the name of the test, what the process waits for, and all threads of the machine: the
+ * report of a group that does not end says nothing of them.
+ */
 function limitEachTest(): void {
   t.on('subtestStart', test => test.setTimeout(TEST_TIME_LIMIT))
   t.on('subtestEnd', ({ name, timedOut }) => {
     if (!timedOut) return
-    writeSync(2, `${name}: did not end in time\n`) // tap would hold back what is written to process.stderr
+    const threads = spawnSync('ps', ['-eLwwo', 'pid,ppid,lwp,stat,wchan:24,etimes,time,args'], { encoding: 'utf8' })
+    const lines = [`${name}: did not end in time`, process.getActiveResourcesInfo().join(' '), threads.stdout ?? '']
+    writeSync(2, `${lines.join('\n')}\n`) // tap would hold back what is written to process.stderr
     process.exit(1)
   })
 }

@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { claimDeliveries, type DeliveryResult, settleDeliveries, type Token } from '#sql/delivery/deliveries.ts'
 import { extendLeases, fenceDeliveries } from '#sql/delivery/leases.ts'
-import { acceptEmail } from '#test/support/sending.ts'
+import { acceptEach } from '#test/support/sending.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -79,7 +79,7 @@ const EXPIRE_SOME = `
   FROM picked WHERE d.account_id = picked.account_id AND d.id = picked.id`
 
 function acceptMany(count: number, to: string[]): Promise<string[]> {
-  return Promise.all(Array.from({ length: count }, () => acceptEmail(world, account, { to })))
+  return acceptEach(world, account, Array(count).fill({ to }))
 }
 
 function claim(email_ids: string[], limit: number): Promise<Claimed[]> {

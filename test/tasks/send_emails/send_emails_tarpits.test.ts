@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { type SinkOptions, startSink } from '#test/faults/support/sink.ts'
-import { acceptEmail, openWork, readEmail, TEST_TIMEOUTS, type TestWork } from '#test/support/sending.ts'
+import { acceptEach, acceptEmail, openWork, readEmail, TEST_TIMEOUTS, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -53,9 +53,9 @@ t.test('HELO is used when a server rejects EHLO', async t => {
 t.test('a slow destination delays only its own emails', async t => {
   // After five emails in doubt the relay pauses for all: the others must be sent before.
   const { sink, work } = await open(t, {}, { connect: 10_000, message: 10_000, dot: 20_000 })
-  const slow = await Promise.all(Array.from({ length: 100 }, (_, i) => accept(`hang-post-dot-${i}@slow.com`)))
+  const slow = await accept(100, i => `hang-post-dot-${i}@slow.com`)
   await send_emails({ email_ids: slow }, work)
-  const fast = await Promise.all(Array.from({ length: 100 }, (_, i) => accept(`ok-${i}@fast.com`)))
+  const fast = await accept(100, i => `ok-${i}@fast.com`)
   await send_emails({ email_ids: fast }, work)
 
   const isDone = async () => {
@@ -70,8 +70,12 @@ t.test('a slow destination delays only its own emails', async t => {
   await work.sender.stop()
 })
 
-function accept(to: string): Promise<string> {
-  return acceptEmail(world, account, { to })
+function accept(count: number, address: (i: number) => string): Promise<string[]> {
+  return acceptEach(
+    world,
+    account,
+    Array.from({ length: count }, (_, i) => ({ to: address(i) })),
+  )
 }
 
 async function open(t: Test, options: SinkOptions = {}, timeouts: SmtpTimeouts = TEST_TIMEOUTS) {
