@@ -7,6 +7,7 @@ export const jobs = {
   process_batch: z.object({ account_id: z.uuid(), batch_id: z.uuid() }),
   verify_domain: z.object({ account_id: z.uuid(), domain_id: z.uuid() }),
   parse_email: z.object({ ids: z.array(z.object({ account_id: z.uuid(), id: z.uuid() })).max(100) }),
+  judge_early_clicks: z.object({ deliveries: z.array(z.object({ account_id: z.uuid(), id: z.uuid() })) }),
   check_claim: z.object({ account_id: z.uuid(), claim_id: z.uuid() }),
   check_domains: z.object({}),
   rotate_dkim_keys: z.object({}),

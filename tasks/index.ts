@@ -8,6 +8,7 @@ import { clear_runs } from './clear_runs.ts'
 import { count_segment } from './count_segment.ts'
 import { deliver_webhooks } from './deliver_webhooks.ts'
 import { import_contacts } from './import_contacts.ts'
+import { judge_early_clicks } from './judge_early_clicks.ts'
 import { parse_email } from './parse_email.ts'
 import { process_batch } from './process_batch.ts'
 import { purge } from './purge.ts'
@@ -29,6 +30,7 @@ const tasks: { [Name in JobName]: Task<Name> } = {
   process_batch,
   verify_domain,
   parse_email,
+  judge_early_clicks,
   check_claim,
   check_domains,
   rotate_dkim_keys,
@@ -59,6 +61,7 @@ const runners: { [Name in JobName]: RunnerName } = {
   process_batch: 'quick',
   verify_domain: 'slow',
   parse_email: 'slow',
+  judge_early_clicks: 'quick',
   check_claim: 'slow',
   check_domains: 'slow',
   rotate_dkim_keys: 'slow',

@@ -1,6 +1,7 @@
 import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { type Doubted, listDoubted } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 
 /** Decisions about mail in doubt: send it again, treat it as delivered, or treat it as lost. */
 export const DOUBT_ACTIONS = ['retry', 'release', 'drop'] as const
@@ -20,7 +21,7 @@ export async function decideDoubts(pool: Pool, of: Doubted, action: DoubtAction)
   for (let after: string | null = null; ; ) {
     const found = await listDoubted(pool, of, after, BATCH)
     const results = found.map(stray => ({ ...RESULTS[action], ...stray }))
-    if (results.length > 0) count += (await settleDeliveries(pool, results)).length
+    if (results.length > 0) count += (await retryConflicts(() => settleDeliveries(pool, results))).length
     if (found.length < BATCH) return count
     after = found.at(-1)?.id ?? null
   }

@@ -42,7 +42,7 @@ export class DeliveryStore {
     this.#writeResult = coalesce(
       results => retryUntil(this.#gaveUp.signal, log, 'results of deliveries', () => this.#settleEach(results)),
       // A statement costs about as much as ten results. Waiting results hold places, so at most half of all may wait.
-      { in_flight: 1, max_items: Math.ceil(slots / 2), interval_ms: 24 },
+      { in_flight: 1, max_items: 100, enough_items: Math.ceil(slots / 2), interval_ms: 24 },
     )
   }
 

@@ -3,6 +3,7 @@ import type { Log } from '#lib/log.ts'
 import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { listDoubtfulDeliveries, listLostDeliveries, type Stray } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 import { isHeld, RESEND_AFTER_SECONDS } from './decide_outcome.ts'
 import { SENDER_TIMES } from './sender.ts'
 
@@ -43,7 +44,7 @@ async function sweep<Found extends Stray>(
       const { account_id, id, email_id, attempt, lease_owner } = stray
       return { ...decide(stray), account_id, id, email_id, attempt, lease_owner }
     })
-    const settled = results.length > 0 ? await settleDeliveries(pool, results) : []
+    const settled = results.length > 0 ? await retryConflicts(() => settleDeliveries(pool, results)) : []
     count += settled.length
     // Deliveries that another sweep has settled meanwhile are not counted.
     if (strays.length < BATCH || settled.length === 0) return count

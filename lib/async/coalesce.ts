@@ -6,10 +6,12 @@ export type CoalesceOptions<In> = {
   /** Most items per batch. */
   max_items: number
   /**
-   * Shortest time between the starts of two batches that are not full, so that batches get fewer and larger under load. Default
-   * 0.
+   * Shortest time between the starts of two batches with fewer than `enough_items`, so that batches get fewer and larger under
+   * load. Default 0.
    */
   interval_ms?: number
+  /** Default: `max_items`. */
+  enough_items?: number
   /** Most weight per batch; a heavier item goes alone. */
   max_weight?: number
   weigh?: (item: In) => number
@@ -42,6 +44,7 @@ class Coalescer<In, Out> {
   readonly #run: Run<In, Out>
   readonly #in_flight: number
   readonly #interval_ms: number
+  readonly #enough_items: number
   readonly #weigh: (item: In) => number
   readonly #limits: BatchLimits<Caller<In, Out>>
   readonly #patience: Patience | undefined
@@ -57,6 +60,7 @@ class Coalescer<In, Out> {
     this.#run = run
     this.#in_flight = options.in_flight
     this.#interval_ms = options.interval_ms ?? 0
+    this.#enough_items = options.enough_items ?? max_items
     this.#weigh = weigh
     this.#limits = { max_items, max_weight, weigh: ({ item }) => weigh(item) }
     this.#patience = options.patience
@@ -76,7 +80,7 @@ class Coalescer<In, Out> {
   /** A property, so that calls need not bind it. */
   readonly #pump = (): void => {
     while (this.#running < this.#in_flight && this.#waiting.length > 0) {
-      if (this.#isResting && this.#waiting.length < this.#limits.max_items) return
+      if (this.#isResting && this.#waiting.length < this.#enough_items) return
       this.#running++
       this.#rest()
       void this.#runBatch(this.#waiting.splice(0, countBatch(this.#waiting, this.#limits))).finally(() => {

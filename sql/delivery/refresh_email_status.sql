@@ -6,10 +6,10 @@ BEGIN
   UPDATE emails e SET
     status = s.status,
     last_event = coalesce(s.last_event, e.last_event),
-    sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, s.at) ELSE e.sent_at END,
+    sent_at = CASE WHEN s.any_delivered THEN coalesce(e.sent_at, s.sent_at) ELSE e.sent_at END,
     updated_at = now()
   FROM (
-    SELECT d.account_id, d.email_id, min(w.at) AS at, min(w.last_event) AS last_event,
+    SELECT d.account_id, d.email_id, min(w.sent_at) AS sent_at, min(w.last_event) AS last_event,
       bool_or(d.state = 'delivered') AS any_delivered,
       CASE
         WHEN bool_or(d.state = 'queued' AND d.attempt = 0 OR d.state = 'sending' AND d.attempt = 1) THEN 'queued'
@@ -24,7 +24,7 @@ BEGIN
       END AS status
     FROM (
       -- The last event of these changes; without one, the email keeps the last that it had.
-      SELECT c.email_id, min(c.at) AS at, (array_agg(
+      SELECT c.email_id, min(c.at) FILTER (WHERE c.state IN ('delivered', 'complained')) AS sent_at, (array_agg(
         CASE WHEN c.outcome = 'complained' THEN 'complained' WHEN c.state = 'in_doubt' THEN 'sent'
           WHEN c.state <> 'queued' THEN c.state ELSE 'delivery_delayed' END
         ORDER BY c.outcome = 'complained' DESC, c.recipient DESC

@@ -24,8 +24,6 @@ DECLARE
   may_cancel boolean;
   have_bounces boolean;
   are_late boolean;
-  hits_before hit_group[];
-  hits_after hit_group[];
 BEGIN
   SELECT array_agg(r), bool_or(r.outcome IN ('canceled', 'deferred', 'released', 'lost')),
     bool_or(r.outcome = 'bounced'), bool_or(make_interval(secs => r.age) > early_click_time())
@@ -69,16 +67,13 @@ BEGIN
     added := suppress_bounced(changes);
   END IF;
   PERFORM refresh_email_status(changes);
-  IF are_late THEN
-    SELECT j.before, j.after INTO hits_before, hits_after FROM judge_early_clicks(changes) AS j;
-  END IF;
   PERFORM settle_campaigns(changes);
   PERFORM count_deliveries(changes);
   PERFORM announce_deliveries(changes);
-  IF hits_after IS NOT NULL THEN
-    PERFORM tell_hits(hits_before, hits_after);
-  END IF;
   PERFORM tell_deliveries(changes);
+  IF are_late THEN
+    PERFORM queue_early_clicks(changes);
+  END IF;
   IF added IS NOT NULL THEN
     PERFORM announce_suppressions('added', added);
   END IF;

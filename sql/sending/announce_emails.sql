@@ -42,11 +42,11 @@ BEGIN
     SELECT ROW(account_id, email_id, type, recipients, more)::email_event FROM (
       SELECT e.account_id, e.id AS email_id, 'sent' AS type, NULL::text[] AS recipients, NULL::jsonb AS more, 1 AS rank
       FROM (
-        SELECT c.account_id, c.email_id, min(c.at) AS at, bool_or(c.state IN ('delivered', 'complained')) AS is_sent
-        FROM unnest(changes) AS c GROUP BY c.account_id, c.email_id
+        SELECT c.account_id, c.email_id, min(c.at) AS sent_at
+        FROM unnest(changes) AS c WHERE c.state IN ('delivered', 'complained') GROUP BY c.account_id, c.email_id
       ) w
       CROSS JOIN email_of(w.account_id, w.email_id) AS e
-      WHERE w.is_sent AND e.sent_at = w.at
+      WHERE e.sent_at = w.sent_at
       UNION ALL
       SELECT c.account_id, c.email_id, t.type, ARRAY[c.recipient],
         CASE t.type

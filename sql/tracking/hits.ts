@@ -28,6 +28,11 @@ export async function recordHits(db: Queryable, hits: TrackingHit[]): Promise<vo
   await db.run(sql.unsafe`SELECT record_hits(${JSON.stringify(hits)}::json)`)
 }
 
+/** Judges clicks again that were recorded before the results of their deliveries (judge_early_clicks.sql). */
+export async function judgeEarlyClicks(db: Queryable, deliveries: { account_id: string; id: string }[]): Promise<void> {
+  await db.run(sql.unsafe`SELECT judge_early_clicks(${JSON.stringify(deliveries)}::json)`)
+}
+
 const Count = z.object({ count: z.int() })
 
 /** Days after which only the network of a hit is kept, not the address. */

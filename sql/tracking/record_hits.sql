@@ -48,6 +48,14 @@ CREATE FUNCTION is_by_person(class text) RETURNS boolean LANGUAGE sql IMMUTABLE 
   SELECT class IN ('human', 'proxy')
 $$;
 
+DROP FUNCTION IF EXISTS delivery_time(deliveries);
+
+-- Returns when the receiver accepted the mail, or may have; null if it did not or the events were deleted.
+CREATE FUNCTION delivery_time(d deliveries) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+  SELECT min(v.created_at) FROM email_events v
+  WHERE v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient AND v.type IN ('delivered', 'in_doubt')
+$$;
+
 DROP FUNCTION IF EXISTS look_up_hits(json);
 
 -- Returns the valid hits with their emails. A click is a machine's if it comes before the receiver has accepted the mail
@@ -61,11 +69,7 @@ CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STA
   JOIN deliveries d ON d.account_id = h.account_id AND d.id = h.delivery_id
   JOIN email_contents c ON c.account_id = d.account_id AND c.email_id = d.email_id
   CROSS JOIN LATERAL (
-    SELECT CASE WHEN h.class <> 'machine' AND h.rule <> 'simulator' AND (h.type = 'click' OR h.suspect IS NOT NULL) THEN coalesce((
-      SELECT min(v.created_at) FROM email_events v
-      WHERE v.account_id = d.account_id AND v.email_id = d.email_id AND v.recipient = d.recipient
-        AND v.type IN ('delivered', 'in_doubt')
-    ), CASE WHEN d.state NOT IN ('delivered', 'in_doubt') THEN 'infinity'::timestamptz END) END AS delivered_at OFFSET 0
+    SELECT CASE WHEN h.class <> 'machine' AND h.rule <> 'simulator' AND (h.type = 'click' OR h.suspect IS NOT NULL) THEN coalesce(delivery_time(d), CASE WHEN d.state NOT IN ('delivered', 'in_doubt') THEN 'infinity'::timestamptz END) END AS delivered_at OFFSET 0
   ) s
   CROSS JOIN LATERAL (
     SELECT CASE WHEN h.suspect IS NOT NULL AND h.created_at - interval '10 minutes' < s.delivered_at THEN h.suspect

@@ -69,7 +69,7 @@ BEGIN
   ) r
   WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained');
   WITH changed AS (
-    UPDATE campaign_recipients r SET sent_at = now() FROM unnest(changes) AS c
+    UPDATE campaign_recipients r SET sent_at = c.at FROM unnest(changes) AS c
     CROSS JOIN email_of(c.account_id, c.email_id) AS e
     CROSS JOIN LATERAL (
       SELECT k.ctid AS place FROM campaign_recipients k WHERE k.account_id = e.account_id AND k.campaign_id = e.campaign_id
@@ -82,13 +82,13 @@ BEGIN
   SELECT array_agg(r) INTO sent_to FROM changed;
 
   INSERT INTO contact_engagement AS g (account_id, contact_id, last_sent_at, sent_count)
-  SELECT c.account_id, c.id, now(), s.count
-  FROM (SELECT r.account_id, r.contact_id, count(*) AS count FROM unnest(sent_to) AS r GROUP BY 1, 2 ORDER BY 1, 2) s
+  SELECT c.account_id, c.id, s.last_at, s.count
+  FROM (SELECT r.account_id, r.contact_id, max(r.sent_at) AS last_at, count(*) AS count FROM unnest(sent_to) AS r GROUP BY 1, 2 ORDER BY 1, 2) s
   -- Leaves out contacts that are being deleted.
   CROSS JOIN LATERAL (
     SELECT * FROM contacts c WHERE c.account_id = s.account_id AND c.id = s.contact_id FOR KEY SHARE
   ) c
-  ON CONFLICT (account_id, contact_id) DO UPDATE SET last_sent_at = excluded.last_sent_at,
+  ON CONFLICT (account_id, contact_id) DO UPDATE SET last_sent_at = greatest(g.last_sent_at, excluded.last_sent_at),
     sent_count = g.sent_count + excluded.sent_count;
 END
 $$;

@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS emails_to_send(uuid[], uuid[], integer, text[], text);
 
--- Returns the emails of these accounts and ids (two lists of one length) with the fields for composing their messages.
+-- Returns the emails of these accounts and ids (two lists of one length), each once, with the fields for composing their messages.
 --
 -- A general plan made while there were few emails would read whole tables for each call, so every table is read by its
 -- index here, email by email (email_of.sql; OFFSET 0 keeps a subquery from becoming a join of two lists).
@@ -33,7 +33,7 @@ BEGIN
     coalesce(e.scheduled_at, e.created_at), coalesce(o.sending AND o.status = ANY(sendable_statuses), false),
     coalesce(o.tls, 'opportunistic'), o.transport,
     CASE WHEN o.return_path_verified THEN o.custom_return_path || '.' || o.name END
-  FROM unnest(accounts, ids) AS w(account_id, id)
+  FROM (SELECT DISTINCT * FROM unnest(accounts, ids)) AS w(account_id, id)
   CROSS JOIN LATERAL email_of(w.account_id, w.id) AS e
   CROSS JOIN LATERAL (SELECT * FROM email_contents x WHERE x.account_id = e.account_id AND x.email_id = e.id OFFSET 0) c
   -- Postgres knows the length of a long text without reading it.

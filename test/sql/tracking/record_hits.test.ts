@@ -1,7 +1,4 @@
 import t from 'tap'
-import { newId } from '#lib/ids.ts'
-import { claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
-import { fenceDeliveries } from '#sql/delivery/leases.ts'
 import { shows } from '#test/support/shows.ts'
 import {
   makeCampaign,
@@ -151,45 +148,6 @@ t.test('a click before or within 3 seconds of the delivery is by a machine', asy
     ])
     await record(world, [makeHit(refused, 0)])
     shows(t, await readHits(world, refused), [{ class: 'machine', rule: 'early' }], state)
-  }
-})
-
-t.test('clicks recorded before the result of the delivery are judged by the time of the reply', async t => {
-  const own = await newAccount(world)
-  await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
-  const campaign = await makeCampaign(world, own)
-  for (const outcome of ['delivered', 'in_doubt'] as const) {
-    const email = await makeTracked(world, own, { campaign, delivered_ago: null, links: 20 })
-    const claim = { lease_owner: newId(), lease_seconds: 40, limit: 1, email_ids: [email.email_id] }
-    const [token] = await claimDeliveries(world.pool, claim)
-    if (!token) throw new Error('nothing was claimed')
-    await fenceDeliveries(world.pool, [token], 40)
-    await pg.query(`UPDATE deliveries SET updated_at = now() - interval '5 minutes' WHERE id = $1`, [email.delivery_id])
-    const [suspect, scanner] = ['mimecast_network', { ip: '198.51.100.9' }]
-    await record(world, [
-      makeHit(email, 0, -62_000, scanner),
-      makeHit(email, null, -30_000),
-      makeHit(email, 1, -29_000),
-      ...[2, 3, 4].map(link => makeHit(email, link, -16_000 + link, scanner)),
-      makeHit(email, 5, -5_000, { suspect }),
-    ])
-    t.strictSame(await readFigures(world, campaign), { machine_clicked: 1, machine_opened: 1 })
-    await settleDeliveries(world.pool, [{ ...token, outcome, age: 60, reason: 'No reply.', delay: 900 }])
-    t.strictSame(
-      (await readHits(world, email)).map(hit => `${hit.type} ${hit.link} ${hit.class} ${hit.rule}`),
-      [
-        ...['click 0 machine early', 'open null human default', 'click 1 human default', 'click 2 machine burst'],
-        ...['click 3 machine burst', 'click 4 machine burst', `click 5 machine ${suspect}`],
-      ],
-    )
-    shows(t, await readFigures(world, campaign), { clicked: 1, unique_clicked: 1, opened: 1, unique_opened: 1 })
-    shows(t, await readRecipient(email), { clicks: 1, opens: 1, machine_clicks: 5, machine_opens: 0 })
-    t.equal(await readLastEvent(email), 'clicked')
-    const told = (await readWebhookEvents(world, own)) as { type: string; data: { click?: { class: string } } }[]
-    t.ok(told.some(({ type, data }) => type === 'email.clicked' && data.click?.class === 'human'))
-    await pg.query('DELETE FROM webhook_events WHERE account_id = $1', [own.id])
-    // So that the next one is counted alone.
-    await pg.query('DELETE FROM campaign_counts WHERE campaign_id = $1', [campaign.id])
   }
 })
 
