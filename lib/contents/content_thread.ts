@@ -18,3 +18,6 @@ export default function handleContent(work: ContentWork): CompiledContent | Fill
   if ('compile' in work) return compileContent(work.compile, work.filling)
   return fillContent(work.fill, work.values, work.links)
 }
+
+/** See `Threads`. */
+export function ready(): void {}

@@ -17,3 +17,6 @@ async function read(raw: Uint8Array<ArrayBuffer>): Promise<Parsed> {
     return { raw, refused: error.message }
   }
 }
+
+/** See `Threads`. */
+export function ready(): void {}

@@ -7,3 +7,6 @@ export type ReplyTask = { own_text_of: ReplyBody } | { category_of: string }
 export default function read(task: ReplyTask): string | null {
   return 'own_text_of' in task ? ownText(task.own_text_of) : categorizeReply(task.category_of)
 }
+
+/** See `Threads`. */
+export function ready(): void {}

@@ -5,3 +5,6 @@ export default function run(what: 'loop' | 'fill' | 'answer'): string {
   while (what === 'fill') held.push(Array.from({ length: 10_000 }, Math.random))
   return what
 }
+
+/** See `Threads`. */
+export function ready(): void {}

@@ -21,3 +21,10 @@ t.test('Threads ends a thread that runs out of memory, and no other', async t =>
   t.match(ended, { reason: { message: 'It took more than 64 MB of memory.' } })
   for (const answer of answers) t.match(answer, { value: 'answer' })
 })
+
+t.test('the start of a thread does not count as time of its first call', async t => {
+  const slow = new URL('./slow_thread.ts', import.meta.url)
+  const threads = new Threads<string, string>(slow, { count: 2, deadline_ms: 1_000, heap_mb: 64 })
+  const answers = await Promise.all(['one', 'two', 'three'].map(what => threads.run(what, [])))
+  t.strictSame(answers, ['one', 'two', 'three'])
+})
