@@ -6,14 +6,11 @@ import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import {
   type CampaignFields,
   type CampaignId,
-  deleteCampaign,
   findCampaign,
   insertCampaign,
   lockCampaign,
   updateCampaign,
 } from '#sql/campaigns/campaigns.ts'
-import { findNewestRun } from '#sql/campaigns/report/runs.ts'
-import { hideCampaign } from '#sql/campaigns/stop/change_status.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { readAudience, requireGroups, requireSenderDomain, requireTemplateId } from './campaign_groups.ts'
 import { checkTiming, NO_TIMING } from './timing/check_timing.ts'
@@ -79,22 +76,6 @@ export async function copyCampaign(
   if (!original) throw notFound('Campaign')
   const copy = { ...original, name: name ?? `Copy of ${original.name}`.trimEnd().slice(0, MAX_NAME).toWellFormed() }
   return insertCampaign(tx, { account_id, id: newId(), source_id }, copy)
-}
-
-/** Deletes a draft or a scheduled campaign. The reports of runs that were sent are kept. @throws {ApiError} 404; 422 */
-export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<void> {
-  await pool.transaction(async tx => {
-    const found = await lockCampaign(tx, campaign)
-    if (!found) throw notFound('Campaign')
-    if (found.status !== 'draft' && found.status !== 'scheduled') {
-      throw new ApiError(
-        'validation_error',
-        `Only a draft or a scheduled campaign can be deleted; this one is ${found.status}.`,
-      )
-    }
-    const was_sent = (await findNewestRun(tx, campaign)) !== null
-    await (was_sent ? hideCampaign(tx, campaign) : deleteCampaign(tx, campaign))
-  })
 }
 
 export function notDraft({ status }: Pick<Campaign, 'status'>, participle: string): ApiError {

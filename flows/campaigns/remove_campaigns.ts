@@ -1,9 +1,11 @@
-import { deleteCampaign } from '#sql/campaigns/campaigns.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
+import { type CampaignId, deleteCampaign, lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { deleteRecipients, listCampaignsOfDomain } from '#sql/campaigns/leftovers.ts'
+import { findNewestRun } from '#sql/campaigns/report/runs.ts'
 import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
-import { cancelCampaign } from '#sql/campaigns/stop/change_status.ts'
+import { cancelCampaign, hideCampaign } from '#sql/campaigns/stop/change_status.ts'
 import { deleteAnswers } from '#sql/polls/asked_polls.ts'
-import type { Pool } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 
 /** Rows per statement. */
 const SLICE = 1_000
@@ -25,4 +27,35 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
       await pool.transaction(tx => deleteCampaign(tx, campaign))
     }
   }
+}
+
+/** Emails of the last run that are canceled per commit. */
+const CANCELED = 500
+
+/**
+ * Deletes a draft or a scheduled campaign, and cancels what its last run still tries to send. The reports of runs that were sent are
+ * kept. @throws {ApiError} 404; 422
+ */
+export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<void> {
+  while (!(await pool.transaction(tx => removePart(tx, campaign))));
+}
+
+/** Returns true once the campaign is removed. */
+async function removePart(tx: Tx, campaign: CampaignId): Promise<boolean> {
+  const found = await lockCampaign(tx, campaign)
+  if (!found) throw notFound('Campaign')
+  if (found.status !== 'draft' && found.status !== 'scheduled') {
+    throw new ApiError(
+      'validation_error',
+      `Only a draft or a scheduled campaign can be deleted; this one is ${found.status}.`,
+    )
+  }
+  const run = await findNewestRun(tx, campaign)
+  if (run === null) await deleteCampaign(tx, campaign)
+  else {
+    const { account_id, id: campaign_id } = campaign
+    if ((await cancelDeliveries(tx, { account_id, campaign_id }, CANCELED)) > 0) return false
+    await hideCampaign(tx, campaign)
+  }
+  return true
 }

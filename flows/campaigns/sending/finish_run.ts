@@ -7,7 +7,22 @@ import type { Run } from '#sql/campaigns/sending/runs.ts'
 import { setSchedule } from '#sql/campaigns/start/start_campaign.ts'
 import type { Tx } from '#sql/pool.ts'
 
-/** Ends a run that has nothing left to send. A recurring campaign then waits for its next run. */
+/** How long before the next run the last one ends. */
+const NEAR_MS = 60 * 60_000
+
+/**
+ * Returns true if a recurring campaign has its next run within an hour. The last one then ends although servers still refuse some of
+ * its emails for the moment, which are retried all the same: each large campaign has a full mailbox, which may be retried for
+ * days.
+ */
+export function isNextRunNear(run: Run): boolean {
+  const rhythm = rhythmOf(run)
+  if (!rhythm || !run.scheduled_at) return false
+  const { begins_at } = nextRun(rhythm, run.scheduled_at, run.scheduled_at)
+  return begins_at.getTime() - now().getTime() < NEAR_MS
+}
+
+/** Ends a run that has nothing left to store. A recurring campaign then waits for its next run. */
 export async function finishRun(tx: Tx, run: Run, log: Log): Promise<null> {
   const campaign = { account_id: run.account_id, id: run.campaign_id }
   await endRun(tx, run, 'sent')

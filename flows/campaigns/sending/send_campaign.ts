@@ -1,20 +1,22 @@
 import type { Log } from '#lib/log.ts'
 import { setDecideAt } from '#sql/campaigns/ab/decision.ts'
-import { countUnfinished, findRest } from '#sql/campaigns/sending/finish.ts'
+import { countUnfinished, findRest, isMostlyFinished } from '#sql/campaigns/sending/finish.ts'
 import { addSendJob, listDueRuns, lockRun, moveRun, type Run, setWaitReason } from '#sql/campaigns/sending/runs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 import { decideByFigures } from '../ab/decide_winner.ts'
 import { clearStopped } from './clear_stopped.ts'
 import { findRecipients } from './find_recipients.ts'
-import { failRun, finishRun } from './finish_run.ts'
+import { failRun, finishRun, isNextRunNear } from './finish_run.ts'
 import { judgeRun } from './judge_run.ts'
 import { releaseLocally } from './local_due_times.ts'
 import { sendSlice } from './send_slice.ts'
-import { reasonOf } from './wait_reasons.ts'
+import { MANY_DEFERRED, reasonOf } from './wait_reasons.ts'
 
 /** Most emails of one campaign that are stored ahead of being sent. */
 const AHEAD = 10_000
+/** Most emails that wait for servers which refuse them for the moment, as a multiple of `AHEAD`: other servers' mail goes on. */
+const DEFERRED = 10
 /** Emails stored per commit. */
 const SLICE = 1_000
 /** Recipients released per commit once the winner is known. */
@@ -66,7 +68,12 @@ async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run:
   if ((await releaseLocally(tx, run, slice ?? RELEASED)) > 0) return { in_seconds: 0 }
   if (run.paused && (await waitsForOperator(tx, run, run.paused))) return { in_seconds: LATER_SECONDS }
   const limit = slice ?? SLICE
-  const room = ahead - (await countUnfinished(tx, run, ahead))
+  const unfinished = await countUnfinished(tx, run, (1 + DEFERRED) * ahead)
+  if (unfinished.deferred >= DEFERRED * ahead) {
+    await setWaitReason(tx, run, MANY_DEFERRED)
+    return { in_seconds: LATER_SECONDS }
+  }
+  const room = ahead - unfinished.ahead
   // While mail is sent, room appears a few emails at a time, and slices of a few cost more.
   if (room < Math.max(1, Math.min(limit, ahead) / 4)) {
     await setWaitReason(tx, run, null)
@@ -79,6 +86,7 @@ async function act(tx: Tx, { config, log, slice, ahead = AHEAD }: Services, run:
   const { has_pending, has_unfinished, is_active, next_in } = await findRest(tx, run)
   if (!has_pending && !has_unfinished) return finishRun(tx, run, log)
   if (is_active) return { in_seconds: SOON_SECONDS }
+  if (!has_pending && isNextRunNear(run)) return finishRun(tx, run, log)
   if (next_in !== null) return { in_seconds: waitFor(next_in, has_unfinished) }
   // All who are due have their email: the others wait for the winner.
   if (has_pending && run.ab_test && run.decided_variant === null) return waitForWinner(tx, run, run.ab_test)
@@ -101,6 +109,8 @@ function waitFor(seconds: number, has_unfinished: boolean): number {
 async function waitForWinner(tx: Tx, run: Run, test: NonNullable<Run['ab_test']>): Promise<Step> {
   const campaign = { account_id: run.account_id, id: run.campaign_id }
   if (run.decides_in === null) {
+    // Servers may refuse the emails of the test for hours; without them there is nothing to compare.
+    if (!(await isMostlyFinished(tx, run))) return { in_seconds: LATER_SECONDS }
     await setDecideAt(tx, campaign, test.wait_hours)
     return { in_seconds: test.wait_hours * 60 * 60 }
   }

@@ -8,6 +8,8 @@ const RETRY_SECONDS = 30
 /** Longest wait: a quota may be raised, or a warm-up turned off, at any time. */
 const MAX_SECONDS = 10 * 60
 
+export const MANY_DEFERRED = 'Too many emails wait for servers that refuse them at the moment.'
+
 const REASONS: Partial<Record<RefusedEmail['fault'], string>> = {
   daily_quota_exceeded: 'The quota of 24 hours is used up.',
   monthly_quota_exceeded: 'The quota of 30 days is used up.',

@@ -5,21 +5,34 @@ import type { RunId } from './runs.ts'
 
 type Campaign = Pick<RunId, 'account_id' | 'campaign_id'>
 
-const Count = z.object({ count: z.int() })
+const Unfinished = z.object({ ahead: z.int(), deferred: z.int() })
 
-/** Counts the emails of a campaign that are on their way, up to `limit`. */
+/**
+ * Counts the unfinished emails of a campaign, up to `limit`. `deferred`: a server has refused them for the moment, and their next
+ * attempt is not due. `ahead`: all others.
+ */
 export async function countUnfinished(
   db: Queryable,
   { account_id, campaign_id }: Campaign,
   limit: number,
-): Promise<number> {
-  const { count } = await db.one(sql.type(Count)`
-    SELECT count(*) AS count FROM (
-      SELECT FROM deliveries d WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id}
-        AND d.state IN ('queued', 'sending') LIMIT ${limit}
+): Promise<z.infer<typeof Unfinished>> {
+  return db.one(sql.type(Unfinished)`
+    SELECT count(*) FILTER (WHERE NOT f.is_deferred) AS ahead, count(*) FILTER (WHERE f.is_deferred) AS deferred FROM (
+      SELECT d.state = 'queued' AND d.attempt > 0 AND d.next_at > now() AS is_deferred FROM deliveries d
+      WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id} AND d.state IN ('queued', 'sending') LIMIT ${limit}
     ) f
   `)
-  return count
+}
+
+const Share = z.object({ is_finished: z.boolean() })
+
+/** Returns true if at least half of the emails of a campaign are finished. */
+export async function isMostlyFinished(db: Queryable, { account_id, campaign_id }: Campaign): Promise<boolean> {
+  const { is_finished } = await db.one(sql.type(Share)`
+    SELECT count(*) FILTER (WHERE d.state IN ('queued', 'sending')) * 2 <= count(*) AS is_finished FROM deliveries d
+    WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id}
+  `)
+  return is_finished
 }
 
 const Rest = z.object({
