@@ -12,7 +12,7 @@ import { lockGroups } from '#sql/campaigns/start/lock_groups.ts'
 import { blockDomainDeletion } from '#sql/domains/domains.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { RequestFault } from '#sql/sending/accept/faults.ts'
+import { mayPass } from '#sql/sending/accept/faults.ts'
 import { type FrozenCampaign, freezeVariants } from './freeze_variants.ts'
 import { campaignOfNextRun } from './timing/later_runs.ts'
 
@@ -85,7 +85,7 @@ export async function requireSender(
   is_due: boolean,
 ): Promise<void> {
   const { fault, detail } = await judgeSender(tx, { account_id, domain })
-  if (fault === null || (is_due && RequestFault.safeParse(fault).success)) return
+  if (fault === null || (is_due && mayPass(fault, detail))) return
   throw faultError({ fault, detail: detail ?? {} }, { domain, topic_id: null, refusal: null } as Draft)
 }
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { remove_leftovers } from '#tasks/remove_leftovers.ts'
+import { send_campaign } from '#tasks/send_campaign.ts'
 import { start_campaigns } from '#tasks/start_campaigns.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRecipient } from '#test/support/campaign_rows.ts'
@@ -64,6 +65,19 @@ t.test('a due campaign of a paused domain is queued and waits', async t => {
   await start_campaigns({}, work)
   shows(t, await get(id), { status: 'queued', error: null })
   await query('UPDATE domains SET paused_at = NULL, paused_by = NULL WHERE id = $1', [account.domain_id])
+})
+
+t.test('a due campaign waits while its domain may not send, and goes on by itself', async t => {
+  const id = await schedule()
+  await makeDue(id)
+  await query(`UPDATE domains SET status = 'failed' WHERE id = $1`, [account.domain_id])
+  await start_campaigns({}, work)
+  const campaign = { account_id: account.id, campaign_id: id }
+  await send_campaign(campaign, work)
+  shows(t, await get(id), { status: 'queued', error: null, pause_reason: 'The domain may not send at the moment.' })
+  await query(`UPDATE domains SET status = 'verified' WHERE id = $1`, [account.domain_id])
+  await send_campaign(campaign, work)
+  shows(t, await query('SELECT count(*)::int FROM emails WHERE campaign_id = $1', [id]), [{ count: 2 }])
 })
 
 t.test('campaigns of a deleted domain disappear at once and are removed with their queue', async t => {

@@ -8,7 +8,7 @@ import { storeContents } from '#sql/contents/contents.ts'
 import { type StepPoll, storeStepPolls } from '#sql/polls/asked_polls.ts'
 import type { Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { RequestFault } from '#sql/sending/accept/faults.ts'
+import { mayPass } from '#sql/sending/accept/faults.ts'
 import { listSentTemplates, type SentTemplate } from '#sql/templates/template_versions.ts'
 import type { RequestingRun, SharedState } from './active_run.ts'
 import type { StepContent } from './step_content.ts'
@@ -42,9 +42,7 @@ function judge(answer: AcceptedEmail | RefusedEmail, draft: Draft): Answer | Err
   }
   const { name, message } = faultError(answer, draft)
   const error = new StepError(name, message)
-  // The domain of the account may be able to send again, as for a campaign; another domain never will be.
-  const mayPass = answer.fault === 'domain_not_verified' && answer.detail.status !== undefined
-  if (!mayPass && !RequestFault.safeParse(answer.fault).success) return error
+  if (!mayPass(answer.fault, answer.detail)) return error
   return { kind: 'refused', error, retry_after: answer.detail.retry_after ?? null }
 }
 

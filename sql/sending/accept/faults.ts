@@ -45,3 +45,8 @@ export const FaultDetail = z
   })
   .partial()
 export type FaultDetail = z.infer<typeof FaultDetail>
+
+/** Returns true if the same email may be accepted later. The domain of an account may send again; an unknown one never will. */
+export function mayPass(fault: string, detail: FaultDetail | null): boolean {
+  return RequestFault.safeParse(fault).success || (fault === 'domain_not_verified' && detail?.status !== undefined)
+}
