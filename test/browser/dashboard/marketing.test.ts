@@ -6,7 +6,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { startWorker } from '#workers/worker.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
 let worker: Awaited<ReturnType<typeof startWorker>> | undefined

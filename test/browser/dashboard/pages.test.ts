@@ -34,7 +34,7 @@ const branches = {
   ],
 }
 
-t.setTimeout(300_000)
+t.setTimeout(840_000) // a busy machine opens pages slowly, and there are many here
 const dashboard = await openDashboard(t)
 const { world, api, account } = dashboard
 const work = openWork(t, world)

@@ -3,7 +3,7 @@ import { createSetupLink } from '#flows/members/member_links.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(600_000)
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
 
