@@ -94,7 +94,7 @@ export const segments = [
     params,
     summary: 'Delete a segment',
     description:
-      'Its contacts are kept. The segment General cannot be deleted, and neither can a segment that another segment, a scheduled campaign or an enabled automation uses.',
+      'Its contacts are kept. The segment General cannot be deleted, and neither can a segment that another segment, a scheduled campaign, an enabled automation or a run in progress uses.',
     answers: { 200: deleted('segment') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await removeSegment(ctx.pool, account_id, id)

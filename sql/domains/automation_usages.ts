@@ -14,46 +14,62 @@ const ofProperty = sql.fragment`jsonb_path_exists(v.graph, 'strict $.** ? (@.fie
   OR jsonb_path_exists(v.graph, '$.steps[*] ? (@.type == "contact_update").config.properties.keyvalue() ? (@.key == $ref)',
   jsonb_build_object('ref', p.key), true)`
 
-const Name = z.object({ name: z.string() })
-
-/** Automations with the version that contacts enter. */
-const enabled = sql.fragment`
-  automations a
-  JOIN automation_versions v ON v.account_id = a.account_id AND v.automation_id = a.id AND v.version = a.version
-`
+const User = z.object({ name: z.string(), is_enabled: z.boolean() })
+/** `is_enabled`: contacts enter the version that uses the row; otherwise, they are only still in runs of such a version. */
+export type AutomationUser = z.infer<typeof User>
 
 /**
- * Returns the name of an enabled automation that refers to a row, or null. Must be called after the row was locked:
- * enabling an automation locks it too.
+ * Finds an automation with a version that refers to a row, if it is the one that contacts enter or has runs that have
+ * not ended. The runs of each automation are read once, however many versions it has.
+ */
+async function findUser(
+  db: Queryable,
+  account_id: string,
+  refers: ReturnType<typeof sql.fragment>,
+): Promise<AutomationUser | null> {
+  return db.maybeOne(sql.type(User)`
+    WITH users AS MATERIALIZED (
+      SELECT a.id, a.name, array_agg(v.version) AS versions,
+        bool_or(a.status = 'enabled' AND v.version = a.version) AS is_enabled
+      FROM automations a
+      JOIN automation_versions v ON v.account_id = a.account_id AND v.automation_id = a.id AND v.version > a.stopped_version
+      WHERE a.account_id = ${account_id} AND (${refers})
+      GROUP BY a.account_id, a.id
+    )
+    SELECT u.name, u.is_enabled FROM users u
+    WHERE u.is_enabled OR EXISTS (
+      SELECT FROM automation_runs r
+      WHERE r.account_id = ${account_id} AND r.automation_id = u.id AND r.status = 'running' AND r.version = ANY (u.versions)
+    )
+    ORDER BY u.is_enabled DESC, u.id LIMIT 1
+  `)
+}
+
+/**
+ * Returns an automation that uses a row, or null. Must be called after the row was locked: enabling an automation locks
+ * it too.
  */
 export async function findAutomationUsing(
   db: Queryable,
   account_id: string,
   part: AutomationPart,
   id: string,
-): Promise<string | null> {
-  const found = await db.maybeOne(sql.type(Name)`
-    SELECT a.name FROM ${enabled}
-    WHERE a.account_id = ${account_id} AND a.status = 'enabled'
-      AND jsonb_path_exists(v.graph, ${paths[part]}, jsonb_build_object('ref', ${id}::text), true)
-    ORDER BY a.id LIMIT 1
-  `)
-  return found?.name ?? null
+): Promise<AutomationUser | null> {
+  const refers = sql.fragment`jsonb_path_exists(v.graph, ${paths[part]}, jsonb_build_object('ref', ${id}::text), true)`
+  return findUser(db, account_id, refers)
 }
 
-/** Returns the name of an enabled automation that reads or writes a contact property, or null. */
+/** Returns an automation that reads or writes a contact property, or null. */
 export async function findAutomationWithProperty(
   db: Queryable,
   account_id: string,
   property_id: string,
-): Promise<string | null> {
-  const found = await db.maybeOne(sql.type(Name)`
-    SELECT a.name FROM ${enabled}
-    JOIN contact_properties p ON p.account_id = a.account_id AND p.id = ${property_id} AND p.deleted_at IS NULL
-    WHERE a.account_id = ${account_id} AND a.status = 'enabled' AND (${ofProperty})
-    ORDER BY a.id LIMIT 1
-  `)
-  return found?.name ?? null
+): Promise<AutomationUser | null> {
+  const refers = sql.fragment`EXISTS (
+    SELECT FROM contact_properties p
+    WHERE p.account_id = a.account_id AND p.id = ${property_id} AND p.deleted_at IS NULL AND (${ofProperty})
+  )`
+  return findUser(db, account_id, refers)
 }
 
 export async function hasAutomations(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {

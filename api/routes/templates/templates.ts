@@ -75,7 +75,8 @@ export const templates = [
     access: 'full',
     params,
     summary: 'Delete a template',
-    description: 'A template that a scheduled campaign or an enabled automation uses cannot be deleted.',
+    description:
+      'A template that a scheduled campaign, an enabled automation or a run in progress uses cannot be deleted.',
     answers: { 200: deleted('template') },
   }).handle(async (ctx, { account_id, params }) => {
     const id = await removeTemplate(ctx.pool, account_id, params.id)

@@ -417,7 +417,7 @@ export class ContactProperties extends Resource {
     return this.call('PATCH', `/contact-properties/${part(id)}`, { body }, options)
   }
 
-  /** Delete a contact property and its values. A property that a segment or an enabled automation uses cannot be deleted. `DELETE /contact-properties/{id}` */
+  /** Delete a contact property and its values. A property that a segment, an enabled automation or a run in progress uses cannot be deleted. `DELETE /contact-properties/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedContactProperty> {
     return this.call('DELETE', `/contact-properties/${part(id)}`, {}, options)
   }
@@ -473,7 +473,7 @@ export class Segments extends Resource {
     return this.call('PATCH', `/segments/${part(id)}`, { body }, options)
   }
 
-  /** Delete a segment. Its contacts are kept. The segment General cannot be deleted, and neither can a segment that another segment, a scheduled campaign or an enabled automation uses. `DELETE /segments/{id}` */
+  /** Delete a segment. Its contacts are kept. The segment General cannot be deleted, and neither can a segment that another segment, a scheduled campaign, an enabled automation or a run in progress uses. `DELETE /segments/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedSegment> {
     return this.call('DELETE', `/segments/${part(id)}`, {}, options)
   }
@@ -776,7 +776,7 @@ export class Templates extends Resource {
     return this.call('PATCH', `/templates/${part(id)}`, { body }, options)
   }
 
-  /** Delete a template. A template that a scheduled campaign or an enabled automation uses cannot be deleted. `DELETE /templates/{id}` */
+  /** Delete a template. A template that a scheduled campaign, an enabled automation or a run in progress uses cannot be deleted. `DELETE /templates/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedTemplate> {
     return this.call('DELETE', `/templates/${part(id)}`, {}, options)
   }

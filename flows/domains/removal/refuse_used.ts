@@ -1,12 +1,13 @@
 import { ApiError } from '#lib/errors.ts'
-import { type AutomationPart, findAutomationUsing } from '#sql/domains/automation_usages.ts'
+import { type AutomationPart, type AutomationUser, findAutomationUsing } from '#sql/domains/automation_usages.ts'
 import { type CampaignPart, findCampaignUsing } from '#sql/domains/campaign_usages.ts'
 import type { Tx } from '#sql/pool.ts'
 
 /**
- * Refuses to delete a locked row that a campaign or an enabled automation uses.
+ * Refuses to delete a locked row that a campaign or an automation uses.
  *
  * @throws {ApiError} 422 with the name of the first campaign that is scheduled or being sent, or of the first automation
+ * that is enabled or has runs in progress
  */
 export async function refuseUsed(
   tx: Tx,
@@ -22,9 +23,12 @@ export async function refuseUsed(
   if (part !== 'audience') refuseUsedByAutomation(part, await findAutomationUsing(tx, account_id, part, id))
 }
 
-/** @throws {ApiError} 422 if an enabled automation, given by its name, uses the row to be deleted */
-export function refuseUsedByAutomation(what: string, automation: string | null): void {
+/** @throws {ApiError} 422 if an automation uses the row to be deleted, so that its runs would fail */
+export function refuseUsedByAutomation(what: string, automation: AutomationUser | null): void {
   if (automation === null) return
-  const user = JSON.stringify(automation)
-  throw new ApiError('validation_error', `The ${what} is used by the automation ${user}: disable the automation first.`)
+  const user = JSON.stringify(automation.name)
+  const why = automation.is_enabled
+    ? `The ${what} is used by the automation ${user}: disable the automation first.`
+    : `The ${what} is used by the automation ${user}, and contacts are still in its runs: stop the automation first, or wait until they end.`
+  throw new ApiError('validation_error', why)
 }

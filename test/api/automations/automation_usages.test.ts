@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
-import { createAutomation } from '#test/support/automation_definitions.ts'
+import { addRuns, createAutomation } from '#test/support/automation_definitions.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -10,6 +10,7 @@ const api = await startApi(t, world, account.key)
 const post = async (path: string, body: object = {}) => (await api.request('POST', `/api${path}`, { body })).body
 const remove = (path: string) => api.request('DELETE', `/api${path}`)
 const start = { key: 'start', type: 'trigger', config: { event_name: 'paid' } }
+const end = { key: 'end', type: 'delay', config: { duration: '1 day' } }
 
 const { id: segment_id } = await post('/segments', { name: 'A', domain: account.domain })
 const { id: topic_id } = await post('/topics', { name: 'News', default_subscription: 'opt_in' })
@@ -50,10 +51,35 @@ t.test('segments, topics, templates and properties of an enabled automation cann
   }
 })
 
-t.test('a disabled automation does not prevent deletions, and cannot be enabled after them', async t => {
+t.test('what runs in progress refer to cannot be deleted, until they are stopped', async t => {
+  for (const [what, path, name, step] of users) {
+    const id = await createAutomation(api, account, { name, status: 'enabled', steps: [start, step] })
+    await addRuns(world, account, id, [{ version: 1 }])
+    for (const change of [
+      { steps: [start, end], connections: [{ from: 'start', to: 'end' }] },
+      { status: 'disabled' },
+    ]) {
+      t.equal((await api.request('PATCH', `/api/automations/${id}`, { body: change })).status, 200)
+      const { status, body } = await remove(path)
+      t.strictSame(
+        [status, body.message],
+        [
+          422,
+          `The ${what} is used by the automation "${name}", and contacts are still in its runs: stop the automation first, or wait until they end.`,
+        ],
+      )
+    }
+    // The next test deletes them, although a job has not yet ended the runs.
+    await api.request('POST', `/api/automations/${id}/stop`)
+  }
+})
+
+t.test('a disabled automation without runs does not prevent deletions, and cannot be enabled after them', async t => {
   const messages = []
   for (const [what, path, , step] of users.filter(([what], n) => users[n - 1]?.[0] !== what)) {
     const id = await createAutomation(api, account, { steps: [start, step] })
+    // Version 2 would no longer refer to it.
+    await addRuns(world, account, id, [{ version: 1, status: 'completed' }, { version: 2 }])
     t.equal((await remove(path)).status, 200, what)
     const { body } = await api.request('PATCH', `/api/automations/${id}`, { body: { status: 'enabled' } })
     messages.push(body.message)
