@@ -12,7 +12,7 @@ import { lockGroups } from '#sql/campaigns/start/lock_groups.ts'
 import { blockDomainDeletion } from '#sql/domains/domains.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
-import { mayPass } from '#sql/sending/accept/faults.ts'
+import { mayPass, RequestFault } from '#sql/sending/accept/faults.ts'
 import { type FrozenCampaign, freezeVariants } from './freeze_variants.ts'
 import { campaignOfNextRun } from './timing/later_runs.ts'
 
@@ -41,7 +41,7 @@ export async function checkCampaign(
   requireContent(campaign)
   requireGroup(campaign)
   const { domain } = parseAddress(campaign.from) as Address
-  await requireSender(tx, { account_id, domain }, is_due)
+  await requireSender(tx, { account_id, domain }, is_due ? 'temporary' : 'none')
   const { transport, postal_address } = await findSender(tx, account_id, campaign.domain_id)
   requirePublicUrl(config, transport)
   const next = await campaignOfNextRun(tx, account_id, campaign)
@@ -74,18 +74,19 @@ function requireGroup({ audience_id, segment_id }: Campaign): void {
 }
 
 /**
- * Checks that a domain may send. `is_due`: ignores temporary faults, such as a pause: mail waits until they
- * are over.
+ * Checks that a domain may send, except for ignored faults, whose mail waits until they are over: `pauses` are faults that do not
+ * concern the domain itself; `temporary` includes a domain that is not verified at the moment.
  *
  * @throws {ApiError} 422; another code if sending is paused or not configured
  */
 export async function requireSender(
   tx: Tx,
   { account_id, domain }: { account_id: string; domain: string },
-  is_due: boolean,
+  ignored: 'none' | 'pauses' | 'temporary',
 ): Promise<void> {
   const { fault, detail } = await judgeSender(tx, { account_id, domain })
-  if (fault === null || (is_due && mayPass(fault, detail))) return
+  if (fault === null || (ignored !== 'none' && RequestFault.safeParse(fault).success)) return
+  if (ignored === 'temporary' && mayPass(fault, detail)) return
   throw faultError({ fault, detail: detail ?? {} }, { domain, topic_id: null, refusal: null } as Draft)
 }
 

@@ -58,7 +58,7 @@ type Mail = { account_id: string; domain_id: string; domain: string; purpose: Pu
 
 async function requireMail(tx: Tx, config: CampaignConfig, mail: Mail): Promise<void> {
   const { account_id, domain_id, domain, purpose } = mail
-  await requireSender(tx, { account_id, domain }, true)
+  await requireSender(tx, { account_id, domain }, 'pauses')
   if (purpose === 'transactional') return
   const { transport } = await findSender(tx, account_id, domain_id)
   requirePublicUrl(config, transport)
