@@ -125,10 +125,15 @@ async function ticks(count: number, signal: AbortSignal): Promise<void> {
 
 /**
  * Closes a connection in an unknown state at once, by RST, which discards undelivered data: otherwise a statement that
- * reaches Postgres only after the network is back would run although its caller has got an error.
+ * reaches Postgres only after the network is back would run although its caller has got an error. A socket that still
+ * connects has sent nothing, and would send RST only once it is connected.
  */
 export function cutOff(client: pg.Client | pg.PoolClient): void {
   const stream = (client as pg.Client).connection.stream as Socket
+  if (stream.connecting) {
+    stream.destroy()
+    return
+  }
   try {
     stream.resetAndDestroy()
   } catch {

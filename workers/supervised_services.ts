@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Running } from '#flows/process/run_process.ts'
@@ -80,7 +79,7 @@ export class SupervisedServices implements Running {
   #fork(): ChildProcess {
     const child = fork(FILE)
     child.on('error', error => this.#log.error({ err: error }, 'the process of the services cannot be reached'))
-    child.send(this.#settings)
+    if (child.pid !== undefined) child.send(this.#settings)
     return child
   }
 
@@ -106,6 +105,10 @@ async function starts(child: ChildProcess): Promise<boolean> {
   return Promise.race([started, ended(child).then(() => false)])
 }
 
+/** Resolves once the child has ended, or could not be started at all: then it has no pid and does not exit. */
 async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  child.once('exit', () => resolve())
+  await promise
 }

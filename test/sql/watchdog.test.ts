@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import t from 'tap'
-import { Watchdog } from '#sql/watchdog.ts'
+import { cutOff, Watchdog } from '#sql/watchdog.ts'
 
 // Accepts connections but never replies, like a Postgres in a black hole or without time for new connections.
 const server = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
@@ -38,4 +39,15 @@ t.test('a slow statement does not fail while Postgres responds to others', async
   slow.resolve('answer')
   t.equal(await outcome, 'answer')
   t.equal(watchdog.isSilent, false)
+})
+
+t.test('a connection that is still being made is closed at once', async t => {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  const connected = client.connect()
+  const stream = client.connection.stream as Socket
+  t.equal(stream.connecting, true)
+  cutOff(client)
+  t.equal(stream.destroyed, true)
+  await t.rejects(connected)
 })
