@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { LostConnectionError } from './outage.ts'
 
@@ -7,6 +8,12 @@ export type Following = {
   next(ms: number): Promise<void>
   end(): void
 }
+
+/**
+ * An idle connection that is lost without a trace, for example because a NAT has forgotten it, is noticed a little
+ * later than this; by default after two hours.
+ */
+const KEEP_ALIVE_MS = 60_000
 
 /**
  * Receives notifications of ids (NOTIFY) on a separate connection, which the first `follow` opens. Nothing may depend
@@ -40,10 +47,14 @@ export class Listener {
     return followOne(this.#followers, id, () => this.#listen())
   }
 
+  /** Does not wait for a response of Postgres, which may never come: nothing is pending on the connection. */
   async close(): Promise<void> {
     this.#isClosed = true
     const client = await this.#connection
-    await client?.end()
+    if (!client) return
+    const ended = client.end()
+    ;(client.connection.stream as Socket).destroySoon() // after the message that ends the session
+    await ended
   }
 
   async #listen(): Promise<void> {
@@ -59,6 +70,7 @@ export class Listener {
       query_timeout: 2_000,
       application_name: 'mailbrook listener',
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     })
     let isLost = false
     const lose = (error: Error) => {

@@ -16,7 +16,7 @@ export async function startPgProxy(target_url: string): Promise<PgProxy> {
 }
 
 export class PgProxy {
-  readonly listener: Server = createServer({ noDelay: true }, client => this.accept(client))
+  readonly listener: Server = createServer({ noDelay: true, allowHalfOpen: true }, client => this.accept(client))
   readonly target: URL
   readonly pairs = new Set<Pair>()
   isRefusing = false
@@ -49,7 +49,10 @@ export class PgProxy {
     this.isRefusing = on
   }
 
-  /** Holds back all data in both directions, so that new connections hang; the data follows when it is switched off. */
+  /**
+   * Holds back all data in both directions, so that new connections hang, and ends are not answered; the data follows
+   * when it is switched off.
+   */
   blackhole(on: boolean): void {
     this.gate?.resolve()
     this.gate = on ? Promise.withResolvers() : null
