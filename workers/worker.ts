@@ -91,7 +91,10 @@ export async function startWorker(foundation: Foundation, options: Options = {})
 /** Starts the heartbeat of the process, and the sweeps that recover the work of dead workers. */
 function startTimers({ pool, log, config }: Foundation, times: WorkerTimes, beat: () => Promise<void>) {
   const every = (ms: number, what: string, act: () => Promise<void>) =>
-    setInterval(() => act().catch(error => log.error({ err: error }, `${what} failed`)), ms)
+    setInterval(
+      oneAtATime(() => act().catch(error => log.error({ err: error }, `${what} failed`))),
+      ms,
+    )
   return [
     every(times.pool_beat_ms, 'the heartbeat', beat),
     every(times.sweep_ms, 'the sweep of deliveries', () => sweepDeliveries(pool, log, config)),
@@ -101,6 +104,17 @@ function startTimers({ pool, log, config }: Foundation, times: WorkerTimes, beat
     every(times.sweep_ms, 'the sweep of webhooks', () => sweepWebhooks(pool)),
     every(times.sweep_ms, 'the sweep of jobs', () => sweepPools(pool, log, times.pool_dead_seconds)),
   ]
+}
+
+/** Skips calls while one is in progress: slow ones would otherwise pile up, wait for each other and use up the pool. */
+function oneAtATime(act: () => Promise<void>): () => void {
+  let isBusy = false
+  return async () => {
+    if (isBusy) return
+    isBusy = true
+    await act()
+    isBusy = false
+  }
 }
 
 /** Rejects if a runner settles before the stop. Even if it resolves, it has given up, and the process must be replaced. */

@@ -35,7 +35,7 @@ export async function addWebhook(
  * Changes a webhook. When it is enabled, events from the time when it was disabled are dropped. @throws {ApiError} 404
  */
 export async function changeWebhook(pool: Pool, account_id: string, id: string, change: WebhookChange): Promise<void> {
-  if (change.status === 'enabled') await dropDueEvents(pool, { account_id, id: Number(id) })
+  if (change.status === 'enabled') await dropDueEvents(pool, { account_id, id: Number(id) }, 'wait')
   if ((await updateWebhook(pool, account_id, id, change)) === 0) throw notFound('Webhook')
 }
 

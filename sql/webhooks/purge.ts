@@ -6,15 +6,24 @@ import type { WebhookId } from './due_events.ts'
 /** Rows per statement; few enough that Postgres finds each by an index. */
 const ROWS = 1_000
 
-/** Fails the waiting events of a disabled webhook; does nothing for an enabled one. Returns how many. */
-export async function dropDueEvents(pool: Pool, { account_id, id }: WebhookId): Promise<number> {
+/**
+ * Fails the waiting events of a disabled webhook; does nothing for an enabled one. Returns how many.
+ *
+ * @param locked what to do with rows that another transaction has locked
+ */
+export async function dropDueEvents(
+  pool: Pool,
+  { account_id, id }: WebhookId,
+  locked: 'wait' | 'skip',
+): Promise<number> {
+  const orSkip = locked === 'skip' ? sql.fragment`SKIP LOCKED` : sql.fragment``
   const drop = sql.unsafe`
     UPDATE webhook_deliveries d SET state = 'failed', next_at = NULL
     FROM (
       SELECT d.account_id, d.event_id, d.webhook_id
       FROM webhooks w JOIN webhook_deliveries d ON d.account_id = w.account_id AND d.webhook_id = w.id AND d.state = 'pending'
       WHERE w.account_id = ${account_id} AND w.id = ${id} AND w.status = 'disabled'
-      ORDER BY d.next_at, d.event_id LIMIT ${ROWS} FOR NO KEY UPDATE OF d
+      ORDER BY d.next_at, d.event_id LIMIT ${ROWS} FOR NO KEY UPDATE OF d ${orSkip}
     ) dropped
     WHERE d.account_id = dropped.account_id AND d.event_id = dropped.event_id AND d.webhook_id = dropped.webhook_id
   `

@@ -1,11 +1,13 @@
 import t from 'tap'
 import { sweepWebhooks } from '#flows/webhooks/sweep_disabled.ts'
+import { sql } from '#sql/pool.ts'
 import { purge } from '#tasks/purge.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 import { newAccount } from '#test/support/world.ts'
 
-const { world, work, pg, add, announce, insertEvent, rowsOf, settle } = await openHistory(t)
+const { world, api, work, pg, add, announce, insertEvent, rowsOf, settle } = await openHistory(t)
 
 t.test('sweepWebhooks drops only events waiting for disabled webhooks', async t => {
   const [off, on] = [await add(), await add()]
@@ -17,6 +19,27 @@ t.test('sweepWebhooks drops only events waiting for disabled webhooks', async t 
   await sweepWebhooks(world.pool)
   shows(t, await rowsOf(off.id), [{ state: 'success' }, { state: 'failed', attempt: 0 }])
   shows(t, await rowsOf(on.id), [{ state: 'pending' }, { state: 'pending' }])
+})
+
+t.test('sweepWebhooks skips events that another transaction has locked, enabling a webhook waits for them', async t => {
+  const { id } = await add()
+  const [other = '', locked = ''] = await announce(['email.sent', 'email.sent'])
+  await pg.query(`UPDATE webhooks SET status = 'disabled', disabled_reason = 'too_many_failures' WHERE id = $1`, [id])
+  const holder = await begin(world, tx =>
+    tx.run(sql.unsafe`
+      SELECT FROM webhook_deliveries WHERE webhook_id = ${id} AND event_id = ${locked} FOR NO KEY UPDATE
+    `),
+  )
+  await sweepWebhooks(world.pool)
+  shows(t, await rowsOf(id), [
+    { id: other, state: 'failed' },
+    { id: locked, state: 'pending' },
+  ])
+  const enabled = api.request('PATCH', `/api/webhooks/${id}`, { body: { status: 'enabled' } })
+  await untilBlocked(world, '%webhook_deliveries%')
+  await holder.commit()
+  t.equal((await enabled).status, 200)
+  shows(t, await rowsOf(id), [{ state: 'failed' }, { id: locked, state: 'failed' }])
 })
 
 t.test('events are kept for 30 days, those of a deleted webhook only if another got them', async t => {
