@@ -73,16 +73,23 @@ export function answerSecret<Answer extends object>(
 export const REPEATS_SECRET =
   'A request that is repeated with the same `Idempotency-Key` returns the same secret, which is stored encrypted for this.'
 
-/** As `answerRequested`, with work before the transaction. A repeated request with the same key skips that work. */
+/**
+ * As `answerRequested`, with work before the transaction. A repeated request with the same key skips that work. While the first
+ * is in progress, another one that reaches the same process is refused; one that reaches another process repeats the work, since
+ * the database locks the key only during the transaction.
+ */
 export async function answerPrepared<Answer extends object>(
   ctx: Context,
   route: string,
   prepare: () => Promise<(tx: Tx) => Promise<Answer>>,
 ): Promise<Answer> {
   const key = await readRequestKey(ctx, route)
-  const known = await findKnown<Answer>(ctx, key)
-  if (known) return markReplay(ctx, { answer: known, replayed: true })
-  return markReplay(ctx, await answerOnce(ctx.pool, ctx.state.caller.account_id, key, await prepare()))
+  const { account_id } = ctx.state.caller
+  return ctx.keysUnderWay.run(account_id, key, async () => {
+    const known = await findKnown<Answer>(ctx, key)
+    if (known) return markReplay(ctx, { answer: known, replayed: true })
+    return markReplay(ctx, await answerOnce(ctx.pool, account_id, key, await prepare()))
+  })
 }
 
 /** Returns the response to the first request with the same key; null if there was none. */

@@ -1,3 +1,4 @@
+import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { WebhookReplay } from '#lib/webhooks/event_filter.ts'
 import { TEST_EVENT } from '#lib/webhooks/event_types.ts'
@@ -24,15 +25,17 @@ export async function replayEvent(tx: Tx, webhook: WebhookPath, { id, type }: We
 const SLICE = 500
 
 /**
- * Sends all matching events again, except tests. Returns how many. Stops early if the webhook is disabled meanwhile.
+ * Sends all matching events again, except tests; by default those until now. Returns how many. Stops early if the webhook
+ * is disabled meanwhile.
  *
  * @throws {ApiError} 404; `validation_error` if the webhook is disabled
  */
 export async function replayEvents(pool: Pool, webhook: WebhookPath, which: WebhookReplay): Promise<number> {
   await requireEnabled(pool, webhook)
+  const range = { ...which, to: which.to ?? now() } // fixed before the first slice: events are added all the time
   let replayed = 0
   for (let after: string | null = null; ; ) {
-    const slice = await retryConflicts(() => replaySlice(pool, webhook, which, after, SLICE))
+    const slice = await retryConflicts(() => replaySlice(pool, webhook, range, after, SLICE))
     replayed += slice.replayed
     after = slice.last
     if (after === null) break

@@ -30,7 +30,7 @@ const Slice = z.object({ replayed: z.int(), last: z.string().nullable() })
 export async function replaySlice(
   db: Queryable,
   { account_id, webhook_id }: WebhookPath,
-  { from, to, status, type }: WebhookReplay,
+  { from, to, status, type }: WebhookReplay & { to: Date },
   after: string | null,
   limit: number,
 ): Promise<z.infer<typeof Slice>> {
@@ -50,8 +50,7 @@ export async function replaySlice(
       JOIN webhooks w ON w.account_id = ${account_id} AND w.id = ${webhook_id} AND ${isEnabled}
       WHERE d.account_id = ${account_id} AND d.event_id = s.event_id AND d.webhook_id = w.id
         AND e.type <> 'test' AND coalesce(e.type = ${type ?? null}, true)
-        AND e.created_at >= to_timestamp(${seconds(from)})
-        AND coalesce(e.created_at < to_timestamp(${seconds(to)}), true)
+        AND e.created_at >= to_timestamp(${seconds(from)}) AND e.created_at < to_timestamp(${seconds(to)})
       RETURNING d.event_id
     )
     SELECT (SELECT count(*) FROM replayed) AS replayed, (SELECT event_id FROM slice ORDER BY event_id DESC LIMIT 1) AS last

@@ -2,7 +2,9 @@ import { coalesce } from '#lib/async/coalesce.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type Draft, listStoredEmails } from '#sql/sending/accept/drafts.ts'
 import { type AcceptedEmail, acceptEmails, type RefusedEmail } from '../accept_emails.ts'
-import { concurrent, keyConflict, unavailable } from '../errors.ts'
+import type { RequestKey } from '../draft_emails.ts'
+import { unavailable } from '../errors.ts'
+import { KeysUnderWay } from './keys_under_way.ts'
 import { concernsAll, storeTogether } from './store_together.ts'
 
 type Outcome = AcceptedEmail | RefusedEmail
@@ -28,7 +30,7 @@ const PATIENCE_MS_PER_MB = 2_000
  * in progress.
  */
 export function createAcceptEmail(pool: Pool): AcceptEmail {
-  const underWay = new Map<string, string>()
+  const underWay = new KeysUnderWay()
   const accept = coalesce<Draft, Outcome>(drafts => acceptTogether(pool, drafts), {
     in_flight: 1,
     max_items: 50,
@@ -42,18 +44,11 @@ export function createAcceptEmail(pool: Pool): AcceptEmail {
     concerns_all: concernsAll,
   })
 
-  return async draft => {
-    if (draft.key === null) return accept(draft)
-    const name = JSON.stringify([draft.account_id, draft.route, draft.key])
-    const other = underWay.get(name)
-    if (other !== undefined) throw other === draft.fingerprint ? concurrent() : keyConflict()
-    underWay.set(name, draft.fingerprint as string)
-    try {
-      return await accept(draft)
-    } finally {
-      underWay.delete(name)
-    }
-  }
+  return draft => underWay.run(draft.account_id, keyOf(draft), () => accept(draft))
+}
+
+function keyOf({ route, key, fingerprint }: Draft): RequestKey | null {
+  return key === null ? null : { route, key, fingerprint: fingerprint as string }
 }
 
 function weightOf({ html, text, subject, headers, tags, attachments, recipients }: Draft): number {

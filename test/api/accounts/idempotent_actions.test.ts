@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
@@ -41,6 +42,27 @@ t.test('POST /campaigns/:id/test sends once per Idempotency-Key', async t => {
   shows(t, await ask('POST', `/campaigns/${id}/test`, { to: ['b@b.com'] }, 'one'), refusal)
   const { rows } = await pg.query('SELECT id FROM emails WHERE account_id = $1', [account.id])
   t.equal(rows.length, 1)
+})
+
+t.test('a request is refused while another with its Idempotency-Key waits for an endpoint', async t => {
+  const { id } = await add()
+  const before = hook.posted.length
+  const held = Promise.withResolvers<void>()
+  const arrived = Promise.withResolvers<void>()
+  hook.answer(async (_, response) => {
+    arrived.resolve()
+    await held.promise
+    response.writeHead(200).end()
+  })
+  const first = ask('POST', `/webhooks/${id}/test`, undefined, 'same')
+  await arrived.promise
+  const second = ask('POST', `/webhooks/${id}/test`, undefined, 'same')
+  const { status, body } = (await Promise.race([second, sleep(2_000)])) ?? {}
+  held.resolve()
+  shows(t, { status, body }, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
+  t.equal((await first).status, 200)
+  t.equal((await ask('POST', `/webhooks/${id}/test`, undefined, 'same')).text, (await first).text)
+  t.equal(hook.posted.length, before + 1)
 })
 
 t.test('POST /webhooks/:id/test posts once per Idempotency-Key', async t => {

@@ -82,6 +82,8 @@ t.test('POST /webhooks/:id/replay replays failed or successful events of a time 
   t.strictSame(await replay({ from: '2020-01-01', status: 'success' }), [4])
   t.strictSame(await replay({ from: '2020-01-01', type: 'email.sent' }), [1, 5])
   t.strictSame(await replay({ from: at(6) }), [])
+  await insertEvent(id, 'email.sent', 'failed', new Date(Date.now() + 60_000).toISOString())
+  t.strictSame(await replay({ from: at(2) }), [2, 5], 'no event that is newer than the request')
 
   t.match(await post(`${id}/events/${ids[2]}/replay`), { status: 422, body: { message: /test/ } })
   t.match(await post(`${id}/replay`), { status: 422, body: { name: 'missing_required_field' } })
@@ -115,7 +117,7 @@ t.test('a replay of more events than one statement takes replays each once', asy
     1,
     (await rowsOf(id)).slice(0, 2).map(row => row.id),
   )
-  const next = () => replaySlice(world.pool, webhook, { ...which, status: 'failed' }, null, 1)
+  const next = () => replaySlice(world.pool, webhook, { ...which, to: new Date(), status: 'failed' }, null, 1)
   t.match(await next(), { replayed: 1, last: /-/ })
   await api.request('PATCH', `/api/webhooks/${id}`, { body: { status: 'disabled' } })
   t.strictSame(await next(), { replayed: 0, last: null }, 'the replay stops when the webhook is disabled')
