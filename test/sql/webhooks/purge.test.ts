@@ -30,6 +30,7 @@ t.test('sweepWebhooks skips events that another transaction has locked, enabling
       SELECT FROM webhook_deliveries WHERE webhook_id = ${id} AND event_id = ${locked} FOR NO KEY UPDATE
     `),
   )
+  t.teardown(() => holder.commit())
   await sweepWebhooks(world.pool)
   shows(t, await rowsOf(id), [
     { id: other, state: 'failed' },
