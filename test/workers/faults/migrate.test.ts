@@ -139,6 +139,10 @@ t.test('others go on while a migration waits for a long transaction', async t =>
   await connected(url, async dump => {
     await dump.query('BEGIN; LOCK TABLE emails IN ACCESS SHARE MODE')
     const migrated = runMigrate({ DATABASE_URL: url, SECRET_KEY }, directory)
+    await waitUntil(async () => {
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%ADD COLUMN extra%'`
+      return (await query(waiting)).length > 0
+    }, 'the migration waits')
     for (const until = performance.now() + 5_000; performance.now() < until; )
       await query("SET lock_timeout = '3s'; SELECT FROM emails")
     await dump.query('COMMIT')
