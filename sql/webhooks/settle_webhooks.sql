@@ -79,9 +79,10 @@ BEGIN
   -- One by one, in the order of ids, so that two statements do not deadlock.
   WITH changed AS (
     UPDATE webhook_deliveries d SET
-      state = CASE WHEN r.is_success THEN 'success' WHEN l.is_last THEN 'failed' ELSE 'pending' END,
+      state = CASE WHEN r.is_success THEN 'success' WHEN l.is_last THEN 'failed' ELSE d.state END,
       attempt = d.attempt + 1,
-      next_at = CASE WHEN NOT r.is_success AND NOT l.is_last THEN now() + make_interval(secs => r.delay) END
+      next_at = CASE WHEN NOT r.is_success AND NOT l.is_last AND d.state = 'pending'
+        THEN now() + make_interval(secs => r.delay) END
     FROM (SELECT * FROM unnest(results) AS r ORDER BY r.account_id, r.event_id, r.webhook_id) AS r
     CROSS JOIN LATERAL (
       SELECT r.delay IS NULL OR (r.is_gone AND EXISTS (
@@ -89,8 +90,8 @@ BEGIN
       )) AS is_last
     ) l
     WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
-      -- Written so that the index of due events, which has another order, does not match.
-      AND (d.state = 'pending') IS NOT FALSE AND d.attempt = r.attempt
+      -- Failed without this attempt: the webhook was disabled during the request.
+      AND d.state IN ('pending', 'failed') AND d.attempt = r.attempt
     RETURNING ROW(r.*)::webhook_result AS result
   )
   SELECT array_agg(c.result ORDER BY (c.result).position) INTO counted FROM changed c;

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { changeWebhook, rotateSigningSecret } from '#flows/webhooks/change_webhook.ts'
+import { sweepWebhooks } from '#flows/webhooks/sweep_disabled.ts'
 import { markWebhookDeleted, updateWebhook } from '#sql/webhooks/webhooks.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { shows } from '#test/support/shows.ts'
@@ -110,6 +111,24 @@ t.test('failures at the former endpoint do not count against the new one', async
   shows(t, await readWebhook(world, id), { status: 'enabled', failure_count: 0 })
   shows(t, await listAttempts(world, id), [{ status: 410 }, { status: 410 }, { status: 200 }, { status: 200 }])
   t.equal(posted().length, 2)
+})
+
+t.test('requests in progress when a webhook is disabled keep their results', async t => {
+  startSender(t, world, HOOK_TIMES)
+  const { account_id, id } = await subscribe('interrupted')
+  const waiting: ServerResponse[] = []
+  hook.answer((_posted, response) => void waiting.push(response))
+  await announce(world, account_id, 2)
+  await waitUntil(() => waiting.length === 2, 'both requests')
+  await changeWebhook(world.pool, account_id, id, { status: 'disabled' })
+  await sweepWebhooks(world.pool)
+  t.strictSame(await countDeliveries(world, id), { failed: 2 })
+  waiting[0]?.writeHead(200).end()
+  waiting[1]?.writeHead(500).end()
+  await waitUntil(async () => (await listAttempts(world, id)).length === 2, 'both results')
+  t.strictSame(await countDeliveries(world, id), { success: 1, failed: 1 })
+  await changeWebhook(world.pool, account_id, id, { status: 'enabled' })
+  t.strictSame(await countDeliveries(world, id), { success: 1, failed: 1 }, 'no other attempt is due')
 })
 
 t.test('a disabled or deleted webhook gets no more events, unlike others of the account', async t => {
