@@ -6,6 +6,7 @@ import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
 import { cancelCampaign, hideCampaign } from '#sql/campaigns/stop/change_status.ts'
 import { deleteAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 
 /** Rows per statement. */
 const SLICE = 1_000
@@ -37,7 +38,7 @@ const CANCELED = 500
  * kept. @throws {ApiError} 404; 422
  */
 export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<void> {
-  while (!(await pool.transaction(tx => removePart(tx, campaign))));
+  while (!(await retryConflicts(() => pool.transaction(tx => removePart(tx, campaign)))));
 }
 
 /** Returns true once the campaign is removed. */

@@ -13,6 +13,7 @@ import {
   unscheduleCampaign,
 } from '#sql/campaigns/stop/change_status.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 import { cancelPart } from './sending/clear_stopped.ts'
 
 /**
@@ -28,7 +29,7 @@ const PART = { emails: 10_000, pending: 10_000 }
  * @throws {ApiError} 404; 422
  */
 export async function stopCampaign(pool: Pool, campaign: CampaignId): Promise<CampaignStatus> {
-  return pool.transaction<CampaignStatus>(async tx => {
+  const stop = async (tx: Tx): Promise<CampaignStatus> => {
     const { status } = await requireStatus(tx, campaign, ['scheduled', 'queued', 'testing', 'paused'], 'canceled')
     if (status === 'scheduled') {
       await unscheduleCampaign(tx, campaign)
@@ -40,7 +41,8 @@ export async function stopCampaign(pool: Pool, campaign: CampaignId): Promise<Ca
     await addSendJob(tx, idOf(campaign))
     await announceCampaigns(tx, 'campaign.canceled', [campaign])
     return 'canceled'
-  })
+  }
+  return retryConflicts(() => pool.transaction(stop))
 }
 
 /** Pauses a campaign. @throws {ApiError} 404; 422 */
