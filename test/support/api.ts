@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import { type Dispatcher, request as send } from 'undici'
 import { createApp } from '#api/app.ts'
 import { createHttpServer } from '#api/server.ts'
 import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
@@ -71,8 +72,9 @@ async function request(
   path: string,
   { key = default_key, body, headers = {}, raw }: RequestOptions = {},
 ): Promise<Answer> {
-  const response = await fetch(url + path, {
-    method,
+  // Takes a third of the CPU time of fetch.
+  const response = await send(url + path, {
+    method: method as Dispatcher.HttpMethod,
     headers: {
       'user-agent': 'test',
       'content-type': 'application/json',
@@ -81,11 +83,20 @@ async function request(
     },
     body: raw ?? (body === undefined ? null : JSON.stringify(body)),
   })
-  const text = await response.text()
-  return { status: response.status, headers: response.headers, text, body: parsed(response, text) }
+  const text = await response.body.text()
+  const given = headersOf(response)
+  return { status: response.statusCode, headers: given, text, body: parsed(given, text) }
+}
+
+function headersOf({ headers }: Dispatcher.ResponseData): Headers {
+  const given = new Headers()
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of [value ?? []].flat()) given.append(name, one)
+  }
+  return given
 }
 
 /** Null if the text is not JSON. */
-function parsed({ headers }: Response, text: string): AnswerBody {
+function parsed(headers: Headers, text: string): AnswerBody {
   return JSON.parse((headers.get('content-type')?.includes('json') && text) || 'null')
 }

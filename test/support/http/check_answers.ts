@@ -10,7 +10,8 @@ import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
 import { isPlainMessage } from './message_form.ts'
 
-const ajv = new Ajv2020({ strict: false, allErrors: true })
+// Each schema checks few responses: to optimize its code would take longer than it saves.
+const ajv = new Ajv2020({ strict: false, allErrors: true, code: { optimize: false } })
 addFormats.default(ajv)
 const validators = new Map<z.ZodType, ValidateFunction>()
 
