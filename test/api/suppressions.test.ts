@@ -152,11 +152,14 @@ t.test('GET /suppressions filters by email, domain and reason, without wildcards
   shows(t, rest.body, { has_more: false, data: [{ email: '50%@list.com' }] })
 })
 
+/** So few that a busy machine refuses none. */
+const AT_ONCE = 10
+
 t.test('naughty strings in query or path find nothing or are refused', async t => {
   const texts = naughtyStrings.filter(text => !/^\.{0,2}$/.test(text)) // HTTP clients remove these from a path
-  for (let i = 0; i < texts.length; i += 50) {
+  for (let i = 0; i < texts.length; i += AT_ONCE) {
     await Promise.all(
-      texts.slice(i, i + 50).map(async (text, j) => {
+      texts.slice(i, i + AT_ONCE).map(async (text, j) => {
         const found = await list({ [j % 2 ? 'email' : 'domain']: text })
         t.ok(found === 422 || (Array.isArray(found) && found.length === 0), text)
         t.match(await find(text), { status: 404 }, text)

@@ -194,8 +194,10 @@ t.test('webhook ids are numbers, in paths and cursors', async t => {
 
 t.test(`an account has at most ${MAX_WEBHOOKS} webhooks, even by concurrent requests`, async t => {
   const other = await newAccount(world)
-  const adds = Array.from({ length: MAX_WEBHOOKS + 10 }, () => call('POST', '', { endpoint, events }, other.key))
-  const answers = await Promise.all(adds)
+  const add = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => call('POST', '', { endpoint, events }, other.key)))
+  const answers: Awaited<ReturnType<typeof call>>[] = []
+  while (answers.length < MAX_WEBHOOKS + 10) answers.push(...(await add(12)))
   const made = answers.filter(({ status }) => status === 201)
   t.equal(made.length, MAX_WEBHOOKS)
   for (const answer of answers.filter(({ status }) => status !== 201)) {
