@@ -64,8 +64,8 @@ async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: 
 }
 
 function isForAlone({ to, cc, bcc }: ListedEmail, email: string): boolean {
-  const [first, ...others] = [...to, ...cc, ...bcc]
-  return first !== undefined && others.length === 0 && storedAddress(first).address.toLowerCase() === email
+  const recipients = [...to, ...cc, ...bcc]
+  return recipients.length > 0 && recipients.every(one => storedAddress(one).address.toLowerCase() === email)
 }
 
 async function deleteReceived(pool: Pool, account_id: string, { email, domain_id }: Contact, base_url: string) {

@@ -103,3 +103,17 @@ t.test('erasing searches errors of imports before it locks contacts of the accou
   shows(t, await erased, { status: 200 })
   t.same((await world.pool.pg.query(`SELECT FROM import_errors WHERE email = 'twice@b.com'`)).rows, [])
 })
+
+t.test('erasing deletes email that has the address several times', async t => {
+  const person = 'copied@erase.com'
+  const { id } = (await post('/contacts', { email: person, domain: account.domain })).body
+  const copied = await acceptEmail(world, account, {
+    to: person,
+    cc: `Ann <${person.toUpperCase()}>`,
+    subject: 'Twice',
+  })
+  await send_emails({ email_ids: [copied] }, work)
+  await work.sender.idle()
+  shows(t, await api.request('DELETE', `/api/contacts/${id}?erase=true`), { body: { erased: { emails: 1 } } })
+  shows(t, await get(`/emails/${copied}`), { to: [], subject: '' })
+})
