@@ -4,7 +4,7 @@ import { orNotFound } from '#lib/errors.ts'
 import { storedAddress } from '#lib/mail/address.ts'
 import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
-import { type Contact, type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import { type Contact, type ContactRef, findContact, listDomainsOfAddress } from '#sql/contacts/contacts.ts'
 import { deleteErrorsOf } from '#sql/contacts/import/record_errors.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
 import { forgetEventsOfContact } from '#sql/events/contact_events.ts'
@@ -16,6 +16,7 @@ import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { forgetSettledEmails } from '#sql/sending/emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 import { deleteSuppressions } from '#sql/suppressions/suppression_changes.ts'
+import { findSuppression } from '#sql/suppressions/suppressions.ts'
 
 /** Counts of what was erased. `pending_emails` are still to be sent, and keep their recipients and contents. */
 export type Erased = { emails: number; pending_emails: number; received_emails: number; suppressions: number }
@@ -24,8 +25,9 @@ type Dependencies = { pool: Pool; config: { BASE_URL: string } }
 
 /**
  * Erases a person from a domain: the contact with its events and its runs of automations, the contents of mail to its
- * address alone, its answers to polls, received mail from it, and its suppression. Only opt-outs are kept, under a hash
- * of the address. The contact is deleted last, so that an interrupted call can be repeated.
+ * address alone, its answers to polls, received mail from it, and its suppression, which applies to all domains and so is
+ * kept for a contact of another one. Only opt-outs are kept, under a hash of the address. The contact is deleted last, so
+ * that an interrupted call can be repeated.
  *
  * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
  */
@@ -95,8 +97,10 @@ async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promi
     await deleteContact(tx, account_id, id)
     await forgetEventsOfContact(tx, account_id, id)
     await forgetRecipient(tx, account_id, id)
-    const removed = await deleteSuppressions(tx, account_id, { addresses: [email] })
-    await eraseAllButOptOut(tx, { account_id, domain_id, email }, removed.length > 0)
+    const is_suppressed = (await findSuppression(tx, account_id, { address: email })) !== null
+    const others = await listDomainsOfAddress(tx, account_id, email)
+    const removed = others.length > 0 ? [] : await deleteSuppressions(tx, account_id, { addresses: [email] })
+    await eraseAllButOptOut(tx, { account_id, domain_id, email }, is_suppressed)
     await announce(
       tx,
       removed.map(suppression => ({ account_id, type: 'suppression.removed' as const, data: () => suppression })),

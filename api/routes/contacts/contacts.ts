@@ -29,13 +29,13 @@ const ContactWithConsents = Contact.extend({
 const LISTED_DOMAIN = 'Name or id of the domain. Required, unless the API key has a default domain.'
 
 const ERASE =
-  '`true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression.'
+  '`true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression, unless another domain has a contact of this address.'
 const Erased = z
   .object({
     emails: z.int().describe('Sent emails whose contents, recipients and events were deleted.'),
     pending_emails: z.int().describe('Emails that are not sent yet. They were not changed.'),
     received_emails: z.int().describe('Received emails that were deleted.'),
-    suppressions: z.int().describe('1 if the address was suppressed, else 0.'),
+    suppressions: z.int().describe('1 if a suppression of the address was deleted, else 0.'),
   })
   .meta({ id: 'ErasedPerson' })
 

@@ -1735,7 +1735,7 @@ export type ErasedPerson = {
   pending_emails: number
   /** Received emails that were deleted. */
   received_emails: number
-  /** 1 if the address was suppressed, else 0. */
+  /** 1 if a suppression of the address was deleted, else 0. */
   suppressions: number
 }
 
@@ -3845,7 +3845,7 @@ export type GetContactQuery = {
 export type DeleteContactQuery = {
   /** Name or id of the domain, if the path has an address. Default: that of the API key. */
   domain?: string
-  /** `true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression. */
+  /** `true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression, unless another domain has a contact of this address. */
   erase?: boolean
 }
 

@@ -9,7 +9,7 @@ import { makePolled } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -116,4 +116,23 @@ t.test('erasing deletes email that has the address several times', async t => {
   await work.sender.idle()
   shows(t, await api.request('DELETE', `/api/contacts/${id}?erase=true`), { body: { erased: { emails: 1 } } })
   shows(t, await get(`/emails/${copied}`), { to: [], subject: '' })
+})
+
+t.test('erasing keeps a suppression that protects a contact of another domain', async t => {
+  const person = 'both@erase.com'
+  const other = { account_id: account.id, id: newId(), name: `other.${account.domain}`, status: 'verified' } as const
+  await addDomain(world.pool, world.secrets, other)
+  const here = (await post('/contacts', { email: person, domain: account.domain })).body
+  const there = (await post('/contacts', { email: person, domain: other.name })).body
+  await post('/suppressions', { email: person, reason: 'complaint' })
+
+  const first = await api.request('DELETE', `/api/contacts/${here.id}?erase=true`)
+  shows(t, first.body, { erased: { suppressions: 0 } })
+  shows(t, await get(`/suppressions/${person}`), { reason: 'complaint' })
+  const last = await api.request('DELETE', `/api/contacts/${there.id}?erase=true`)
+  shows(t, last.body, { erased: { suppressions: 1 } })
+  shows(t, await get(`/suppressions/${person}`), { name: 'not_found' })
+  for (const domain of [account.domain, other.name]) {
+    shows(t, (await post('/contacts', { email: person, domain })).body, { unsubscribed: true })
+  }
 })
