@@ -107,7 +107,8 @@ export async function signInByPasskey(
   credential: string,
   client: Client,
 ): Promise<string> {
-  return startFound(services, client, 'passkey', () => findByPasskey(services, credential))
+  const find = async () => ({ member_id: await findByPasskey(services, credential), password: null })
+  return startFound(services, client, 'passkey', find)
 }
 
 type PasskeyServices = Services & { useChallenge: CountUse }

@@ -39,9 +39,12 @@ export async function signIn(
     const member = await findLogin(services.pool, email)
     const isRight = await isPassword(given.password, member?.password ?? null)
     if (!member || !isRight) throw new ApiError('validation_error', WRONG)
-    return member.id
+    return { member_id: member.id, password: member.password }
   })
 }
+
+/** A member, and the hash of the password that was checked; null if none was. */
+type Found = { member_id: string; password: string | null }
 
 /**
  * Starts a session of the member that `find` finds. A try counts as failed until it has succeeded, so that
@@ -53,7 +56,7 @@ export async function startFound(
   services: Services & { countTries: UseCounter },
   client: Client,
   name: string,
-  find: () => Promise<string>,
+  find: () => Promise<Found>,
 ): Promise<string> {
   const key = `${client.client_address} ${name}`.slice(0, 400)
   const { isAllowed, reset_s } = await services.countTries.count(key)
@@ -61,24 +64,31 @@ export async function startFound(
     const headers = { 'retry-after': String(reset_s) }
     throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
   }
-  const member_id = await find()
+  const found = await find()
   await services.countTries.giveBack(key)
-  return startSession(services, member_id, client)
+  return startSession(services, found, client)
 }
 
 /**
- * Returns the token of the session, for the cookie. @throws {ApiError} if the member no longer belongs to an account
+ * Returns the token of the session, for the cookie.
+ *
+ * @throws {ApiError} if the member no longer belongs to an account, or has another password by now
  */
-export async function startSession({ pool, secrets }: Services, member_id: string, client: Client): Promise<string> {
+export async function startSession(
+  { pool, secrets }: Services,
+  { member_id, password }: Found,
+  client: Client,
+): Promise<string> {
   const [account] = await listOwnAccounts(pool, member_id)
   if (!account) throw new ApiError('validation_error', 'You belong to no account any more.')
   const token = generateToken()
   const { client_address, user_agent } = client
-  await insertSession(pool, {
-    ...{ hash: hashToken('session', token, secrets.pepper), id: newId(), member_id, account_id: account.id },
+  const isStarted = await insertSession(pool, {
+    ...{ hash: hashToken('session', token, secrets.pepper), id: newId(), member_id, password, account_id: account.id },
     client_address: client_address || null,
     user_agent: user_agent.slice(0, MAX_USER_AGENT),
   })
+  if (!isStarted) throw new ApiError('validation_error', WRONG)
   return token
 }
 

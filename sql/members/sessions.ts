@@ -55,23 +55,30 @@ export type NewSession = {
   hash: Buffer
   id: string
   member_id: string
+  /** The hash of the password that was checked; null if none was. */
+  password: string | null
   account_id: string
   client_address: string | null
   user_agent: string
 }
 
-/** Starts a session; also deletes expired sessions of the member. */
-export async function insertSession(db: Queryable, session: NewSession): Promise<void> {
-  const { hash, id, member_id, account_id, client_address, user_agent } = session
-  await db.run(sql.unsafe`
+/**
+ * Starts a session; also deletes expired sessions of the member. Returns false if the password has changed: the change ended all
+ * sessions, and must not miss this one.
+ */
+export async function insertSession(db: Queryable, session: NewSession): Promise<boolean> {
+  const { hash, id, member_id, password, account_id, client_address, user_agent } = session
+  const count = await db.run(sql.unsafe`
     WITH seen AS (
-      UPDATE members SET last_seen_at = now() WHERE id = ${member_id}
+      UPDATE members SET last_seen_at = now() WHERE id = ${member_id} AND (${password}::text IS NULL OR password = ${password})
+      RETURNING id
     ), over AS (
       DELETE FROM sessions s WHERE s.member_id = ${member_id} AND NOT (${isAlive})
     )
     INSERT INTO sessions (hash, id, member_id, account_id, client_address, user_agent)
-    VALUES (${sql.binary(hash)}, ${id}, ${member_id}, ${account_id}, ${client_address}, ${user_agent})
+    SELECT ${sql.binary(hash)}, ${id}::uuid, seen.id, ${account_id}::uuid, ${client_address}, ${user_agent} FROM seen
   `)
+  return count > 0
 }
 
 /** Returns false if the member does not belong to the account. */

@@ -25,5 +25,5 @@ export async function newMember(
 
 /** Creates a session; returns its token for the cookie. */
 export function sessionOf(world: Foundation, member_id: string): Promise<string> {
-  return startSession(world, member_id, { client_address: '127.0.0.1', user_agent: 'test' })
+  return startSession(world, { member_id, password: null }, { client_address: '127.0.0.1', user_agent: 'test' })
 }

@@ -1,7 +1,10 @@
 import t from 'tap'
 import { createInvitation, followLink, openLink } from '#flows/members/member_links.ts'
 import { NewInvitation } from '#lib/members/new_member.ts'
+import { setPassword } from '#sql/members/members.ts'
+import { deleteSessions, listSessions } from '#sql/members/sessions.ts'
 import { startApi } from '#test/support/api.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { newMember, PASSWORD } from '#test/support/members.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -45,4 +48,17 @@ t.test('a member signs in with the address as it was given in the invitation', a
   const link = await openLink(world, url.split('/').at(-1) as string)
   await followLink(world, link, { name: 'Bob', password: PASSWORD })
   for (const address of [given, 'bob@bücher.de', 'bob@xn--bcher-kva.de']) t.equal(await signIn(address), 303, address)
+})
+
+t.test('sign-in with the old password fails while a new one is being set', async t => {
+  const { id, email } = await newMember(world, account.id, 'owner')
+  const reset = await begin(world, async tx => {
+    await setPassword(tx, id, 'the hash of a new one')
+    await deleteSessions(tx, id, null)
+  })
+  const signing = signIn(email)
+  await untilBlocked(world, '%INSERT INTO sessions%')
+  await reset.commit()
+  t.equal(await signing, 422)
+  t.strictSame(await listSessions(world.pool, id), [])
 })

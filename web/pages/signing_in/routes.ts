@@ -97,7 +97,7 @@ async function useLink(ctx: Context, findSession: FindSession): Promise<void> {
       await setSessionAccount(ctx.pool, session.session_id, link.account_id as string)
     } else {
       const member_id = await followLink(ctx, link, readMember(link, form))
-      setSessionCookie(ctx, await startSession(ctx, member_id, clientOf(ctx)))
+      setSessionCookie(ctx, await startSession(ctx, { member_id, password: null }, clientOf(ctx)))
     }
     setNotice(ctx, link.purpose === 'reset' ? 'Password changed.' : 'Welcome to Mailbrook.')
     redirect(ctx, '/')
