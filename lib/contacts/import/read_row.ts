@@ -54,7 +54,8 @@ function findFault(cells: string[], width: number): string | null {
   let length = 0
   for (const [n, cell] of cells.entries()) {
     length += cell.length
-    if (cell.length > MAX_CELL && length <= MAX_RECORD) return `Cell ${n + 1} has more than 2,000 characters.`
+    if (cell.length > MAX_CELL && readCell(cell).length > MAX_CELL && length <= MAX_RECORD)
+      return `Cell ${n + 1} has more than 2,000 characters.`
     if (cell.includes('\u0000')) return `Cell ${n + 1} has a NUL character.`
     if (n >= width && cell.trim() !== '') return `The record has more cells than the header, which has ${width}.`
   }

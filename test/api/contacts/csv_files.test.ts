@@ -92,6 +92,17 @@ t.test(
   },
 )
 
+t.test('GET /contacts/export writes the longest values so that an import restores them', async t => {
+  const to = await newAccount(world)
+  const note = `=${'x'.repeat(1_999)}`
+  await post('/contacts', { email: 'long@b.com', domain: account.domain, properties: { note } })
+  await post('/contact-properties', { key: 'note', type: 'string' }, to.key)
+  const { text } = await download(`/contacts/export?domain=${account.domain}`)
+  shows(t, await new Imports(api, to.key, importer).ofText(text), { counts: { failed: 0 } })
+  const { body } = await api.request('GET', '/api/contacts/long@b.com', { key: to.key })
+  shows(t, body, { properties: { note } })
+})
+
 t.test('POST /suppressions/import adds valid addresses, and the export lists them', async t => {
   const csv =
     'Email Address;Reason;Expires_At\nann@b.com;bounce;\nwrong;;\nBob@b.com;;2199-01-01T00:00:00Z\nann@b.com;;\n'
