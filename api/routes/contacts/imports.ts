@@ -115,10 +115,10 @@ export const contactImports = [
 
 type Given = { form: ImportForm; csv: string }
 
-/** Reads the fields of a form, whose file is already stored, or a JSON body with its `csv`. */
+/** Reads the fields of a form, whose file is already stored, or a JSON body with its `csv`, which is always stored as UTF-8. */
 function readGiven(ctx: Context, body: () => ImportForm & { csv: string }): Given {
   if (ctx.state.file) return { form: parse(ImportForm, ctx.state.body), csv: '' }
-  const { csv, ...form } = body()
+  const { csv, encoding: _, ...form } = body()
   return { form, csv }
 }
 

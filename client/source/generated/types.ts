@@ -1003,7 +1003,7 @@ export type ContactImportForm = {
   trigger_automations?: boolean
   /** Between cells. Default: the most frequent in the header. */
   delimiter?: "," | ";" | "\t" | "|"
-  /** Encoding of the file. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8. */
+  /** Encoding of a file in a form. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8. */
   encoding?: string
   /** Up to 100 segments to add it to: ids, or objects with an `id`. */
   segments?: (string | {
@@ -2305,7 +2305,7 @@ export type NewAudienceImport = {
   trigger_automations?: boolean
   /** Between cells. Default: the most frequent in the header. */
   delimiter?: "," | ";" | "\t" | "|"
-  /** Encoding of the file. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8. */
+  /** Encoding of a file in a form. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8. */
   encoding?: string
   /** Up to 100 segments to add it to: ids, or objects with an `id`. */
   segments?: (string | {
@@ -2522,7 +2522,7 @@ export type NewContactImport = {
   trigger_automations?: boolean
   /** Between cells. Default: the most frequent in the header. */
   delimiter?: "," | ";" | "\t" | "|"
-  /** Encoding of the file. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8. */
+  /** Encoding of a file in a form. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8. */
   encoding?: string
   /** Up to 100 segments to add it to: ids, or objects with an `id`. */
   segments?: (string | {

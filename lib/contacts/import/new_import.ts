@@ -50,7 +50,7 @@ const importFields = {
   trigger_automations: z.boolean().default(false).describe(TRIGGER_AUTOMATIONS),
   delimiter: z.enum(DELIMITERS).optional().describe('Between cells. Default: the most frequent in the header.'),
   encoding: Encoding.optional().describe(
-    'Encoding of the file. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8.',
+    'Encoding of a file in a form. Default: that of its byte order mark, else UTF-8, or Windows-1252 if it is not UTF-8.',
   ),
   ...groupFields,
 }

@@ -111,6 +111,12 @@ t.test('files of other encodings, delimiters and line breaks are imported', asyn
   }
 })
 
+t.test('an import of JSON ignores `encoding`, since its text is decoded already', async t => {
+  const ended = await imports.ofText('email,first_name\nu@json.com,\u0141ukasz', { encoding: 'windows-1252' })
+  shows(t, ended, { counts: { created: 1 } })
+  shows(t, await get('/contacts/u@json.com'), { first_name: '\u0141ukasz' })
+})
+
 t.test('a file that cannot be imported is refused at once', async t => {
   const refused = async (csv: string, message: string, more: object = {}) =>
     shows(t, await imports.ofText(csv, more), { statusCode: 422, message })
