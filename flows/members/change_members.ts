@@ -1,5 +1,6 @@
 import { ApiError, notFound } from '#lib/errors.ts'
 import { may, type Role } from '#lib/members/roles.ts'
+import { deleteInvitationsOf } from '#sql/members/member_links.ts'
 import { deleteMembership, lockMemberships, saveMembership } from '#sql/members/members.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 
@@ -14,13 +15,14 @@ export async function changeRole(pool: Pool, change: Change, role: Role): Promis
 }
 
 /**
- * Removes a member from an account; from then on the member's sessions have no access to it. @throws {ApiError} as
- * `changeRole`
+ * Removes a member from an account; from then on the member's sessions have no access to it, and no open invitation leads
+ * back. @throws {ApiError} as `changeRole`
  */
 export async function removeMember(pool: Pool, change: Change): Promise<void> {
   await pool.transaction(async tx => {
     await checkChange(tx, change, null)
     await deleteMembership(tx, change.account_id, change.member_id)
+    await deleteInvitationsOf(tx, change.account_id, change.member_id)
   })
 }
 

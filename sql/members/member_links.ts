@@ -72,3 +72,11 @@ export async function deleteInvitation(db: Queryable, account_id: string, id: st
   `)
   return count > 0
 }
+
+/** Deletes the open invitations to an account that are for a member, or were made by the member. */
+export async function deleteInvitationsOf(tx: Tx, account_id: string, member_id: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    DELETE FROM member_links l USING members m
+    WHERE m.id = ${member_id} AND l.account_id = ${account_id} AND l.purpose = 'invite' AND m.email IN (l.email, l.invited_by)
+  `)
+}

@@ -67,6 +67,19 @@ t.test('a member who was removed from the only account can be invited again', as
   t.match(data[0], { email: gone.email, role: 'view_only' })
 })
 
+t.test('removing a member revokes invitations of and by the member', async t => {
+  const gone = await newMember(world, account.id, 'admin')
+  const invite = async (by: { id: string }, email: string) =>
+    (await askAs(by, 'POST', '/members', { email, role: 'admin' })).body as unknown as { url: string }
+  const back = await invite(owner, gone.email)
+  const second = await invite(gone, 'second@acme.com')
+  const other = await invite(owner, 'other@acme.com')
+  t.equal((await askAs(owner, 'DELETE', `/members/${gone.id}`)).status, 200)
+  const statuses: number[] = []
+  for (const { url } of [back, second, other]) statuses.push(await follow(url, { name: 'Back', password: PASSWORD }))
+  t.strictSame(statuses, [404, 404, 303])
+})
+
 t.test('an invitation does not change the role of a member, such as the last owner', async t => {
   const made = (await askAs(admin, 'POST', '/members', { email: owner.email, role: 'view_only' })).body
   t.equal(await follow((made as unknown as { url: string }).url, { accept: '1' }, owner), 422)
