@@ -3,8 +3,8 @@ import type { TopicChoice } from '#lib/contacts/new_contact.ts'
 import { notFound } from '#lib/errors.ts'
 import { blockAudienceDeletion } from '#sql/contacts/audiences.ts'
 import { type ConsentOrigin, insertConsents } from '#sql/contacts/consents.ts'
-import { addToAudience } from '#sql/contacts/contact_changes.ts'
 import {
+  addToAudience,
   addToSegments,
   type ChangedTopic,
   listForeignSegments,
@@ -33,18 +33,23 @@ export async function requireGroups(db: Queryable, place: ContactPlace, { segmen
   if (ids.length > 0 && (await listForeignTopics(db, place, ids)).length > 0) throw notFound('Topic')
 }
 
-/** Adds contacts to the audience and the segments, and stores their choices about topics. */
+/**
+ * Adds contacts to the audience and the segments, and stores their choices about topics. Returns those that were not in all of these
+ * groups.
+ */
 export async function joinGroups(
   tx: Tx,
   place: ContactPlace,
   { segments, topics }: Groups,
   contact_ids: string[],
   origin: ConsentOrigin,
-): Promise<void> {
+): Promise<Set<string>> {
   const { account_id, domain_id, audience_id } = place
-  if (audience_id !== null && audience_id !== domain_id) await addToAudience(tx, account_id, audience_id, contact_ids)
-  if (segments?.length) await addToSegments(tx, account_id, segments, contact_ids)
+  const isDefault = audience_id === null || audience_id === domain_id
+  const ofAudience = isDefault ? [] : await addToAudience(tx, account_id, audience_id, contact_ids)
+  const ofSegments = segments?.length ? await addToSegments(tx, account_id, segments, contact_ids) : []
   await chooseTopics(tx, place, topics, contact_ids, { origin, may_opt_in: true })
+  return new Set([...ofAudience, ...ofSegments])
 }
 
 /** Stores the choices of contacts about topics. Unless `may_opt_in`, those who have opted out of a topic stay out of it. */

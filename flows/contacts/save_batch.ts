@@ -1,7 +1,6 @@
 import type { UncheckedBatch } from '#lib/contacts/contact_batch.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
 import {
-  announceContacts,
   countInOwnShard,
   type GivenContact,
   limitStatements,
@@ -12,7 +11,7 @@ import { listStoredProperties } from '#sql/contacts/properties.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { type BatchFault, checkBatch } from './check_batch.ts'
 import { type ContactPlace, chooseTopics, joinGroups, requireGroups } from './join_groups.ts'
-import { noteConsents, triggerAutomations } from './save_contact.ts'
+import { announceSaved, noteConsents, triggerAutomations } from './save_contact.ts'
 import { contactsTimeout, writeContacts } from './write_contacts.ts'
 
 /**
@@ -86,14 +85,12 @@ async function storeSlices(
     if (left <= 0) throw contactsTimeout()
     await limitStatements(tx, left)
     const upserted = await upsertContacts(tx, slice, options)
-    const idsOf = (outcome: string) => upserted.filter(each => each.outcome === outcome).map(({ id }) => id)
     const ids = upserted.map(({ id }) => id)
-    await joinGroups(tx, place, { segments: batch.segments }, ids, origin)
+    const joined = await joinGroups(tx, place, { segments: batch.segments }, ids, origin)
     const changed = upserted.filter(({ outcome }) => outcome !== 'skipped').map(({ id }) => id)
     await chooseTopics(tx, place, batch.topics, changed, { origin, may_opt_in: may_resubscribe })
     await noteConsents(tx, place, upserted, origin)
-    await announceContacts(tx, place.account_id, 'contact.created', idsOf('created'))
-    await announceContacts(tx, place.account_id, 'contact.updated', idsOf('updated'))
+    await announceSaved(tx, place.account_id, upserted, joined)
     if (batch.trigger_automations) await triggerAutomations(tx, place.account_id, upserted)
     saved.push(...upserted)
   }

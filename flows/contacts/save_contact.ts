@@ -46,12 +46,34 @@ export async function storeContact(
   const row = toGivenContact(newId(), given, properties ?? null)
   const options = { ...place, on_conflict: 'upsert', may_resubscribe: true, source } as const
   const [saved] = (await upsertContacts(tx, [row], { ...options, source_id: origin.source_id })) as [UpsertedContact]
-  await joinGroups(tx, place, given, [saved.id], origin)
+  const joined = await joinGroups(tx, place, given, [saved.id], origin)
   await noteConsents(tx, place, [saved], origin)
-  if (saved.outcome === 'created') await announceContacts(tx, account_id, 'contact.created', [saved.id])
-  if (saved.outcome === 'updated') await announceContacts(tx, account_id, 'contact.updated', [saved.id])
+  await announceSaved(tx, account_id, [saved], joined)
   await triggerAutomations(tx, account_id, [saved])
   return saved
+}
+
+/** Tells webhooks which contacts are new, and which were changed or joined a group. */
+export async function announceSaved(
+  tx: Tx,
+  account_id: string,
+  saved: UpsertedContact[],
+  joined: Set<string>,
+): Promise<void> {
+  const created = saved.filter(({ outcome }) => outcome === 'created')
+  const changed = saved.filter(({ id, outcome }) => outcome === 'updated' || (outcome !== 'created' && joined.has(id)))
+  await announceContacts(
+    tx,
+    account_id,
+    'contact.created',
+    created.map(({ id }) => id),
+  )
+  await announceContacts(
+    tx,
+    account_id,
+    'contact.updated',
+    changed.map(({ id }) => id),
+  )
 }
 
 /** Starts the automations of contacts that are new or have unsubscribed. */

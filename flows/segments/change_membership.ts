@@ -21,8 +21,8 @@ export async function joinSegment(pool: Pool, named: Named): Promise<Membership>
   return writeMembership(pool, named, async (tx, { account_id, contact_id, segment_id }) => {
     // A job removes the members of a deleted segment, so none may be added later.
     if ((await blockSegmentDeletion(tx, account_id, segment_id)) === 0) throw notFound('Segment')
-    const count = await addToSegments(tx, account_id, [segment_id], [contact_id])
-    if (count > 0) await announceContacts(tx, account_id, 'contact.updated', [contact_id])
+    const joined = await addToSegments(tx, account_id, [segment_id], [contact_id])
+    await announceContacts(tx, account_id, 'contact.updated', joined)
   })
 }
 

@@ -36,6 +36,7 @@ export async function announceContacts(
   type: 'contact.created' | 'contact.updated' | 'contact.deleted',
   ids: string[],
 ): Promise<void> {
+  if (ids.length === 0) return
   await tx.run(sql.unsafe`SELECT announce_contacts(${account_id}, ${type}, ${sql.array(ids, 'uuid')})`)
 }
 
@@ -105,19 +106,6 @@ export type LockedContact = z.infer<typeof LockedContact>
 /** Deletes a contact with its memberships. Its opt-outs are kept under the hash of its address. */
 export async function deleteContact(tx: Tx, account_id: string, id: string): Promise<void> {
   await tx.run(sql.unsafe`SELECT delete_contacts(${account_id}, ARRAY[${id}]::uuid[])`)
-}
-
-export async function addToAudience(
-  tx: Tx,
-  account_id: string,
-  audience_id: string,
-  contact_ids: string[],
-): Promise<void> {
-  await tx.run(sql.unsafe`
-    INSERT INTO audience_members (account_id, audience_id, contact_id)
-    SELECT ${account_id}, ${audience_id}, id FROM unnest(${sql.array(contact_ids, 'uuid')}) AS id ORDER BY id
-    ON CONFLICT DO NOTHING
-  `)
 }
 
 /** Removes a contact from an audience; returns the number of removed rows (0 or 1). */

@@ -6,6 +6,8 @@ type Place = { account_id: string; domain_id: string }
 
 const Missing = z.object({ id: z.string() })
 
+const Joined = z.object({ contact_id: z.string() })
+
 /**
  * Returns which of the segments do not belong to the domain; locks the others against deletion, since a job removes the
  * members of a deleted one.
@@ -21,19 +23,38 @@ export async function listForeignSegments(db: Queryable, { account_id, domain_id
   `)
 }
 
-/** Adds contacts to segments by hand, unless they were added before. Returns how many rows are new. */
+/** Adds contacts to segments by hand. Returns those that were not in all of them. */
 export async function addToSegments(
   tx: Tx,
   account_id: string,
   segment_ids: string[],
   contact_ids: string[],
-): Promise<number> {
-  return tx.run(sql.unsafe`
-    INSERT INTO segment_members (account_id, segment_id, contact_id)
-    SELECT ${account_id}, s, c
-    FROM unnest(${sql.array(segment_ids, 'uuid')}) AS s, unnest(${sql.array(contact_ids, 'uuid')}) AS c ORDER BY s, c
-    ON CONFLICT DO NOTHING
+): Promise<string[]> {
+  const rows = await tx.any(sql.type(Joined)`
+    WITH joined AS (
+      INSERT INTO segment_members (account_id, segment_id, contact_id)
+      SELECT ${account_id}, s, c
+      FROM unnest(${sql.array(segment_ids, 'uuid')}) AS s, unnest(${sql.array(contact_ids, 'uuid')}) AS c ORDER BY s, c
+      ON CONFLICT DO NOTHING RETURNING contact_id
+    )
+    SELECT DISTINCT contact_id FROM joined
   `)
+  return rows.map(({ contact_id }) => contact_id)
+}
+
+/** Adds contacts to an audience. Returns those that were not in it. */
+export async function addToAudience(
+  tx: Tx,
+  account_id: string,
+  audience_id: string,
+  contact_ids: string[],
+): Promise<string[]> {
+  const rows = await tx.any(sql.type(Joined)`
+    INSERT INTO audience_members (account_id, audience_id, contact_id)
+    SELECT ${account_id}, ${audience_id}, id FROM unnest(${sql.array(contact_ids, 'uuid')}) AS id ORDER BY id
+    ON CONFLICT DO NOTHING RETURNING contact_id
+  `)
+  return rows.map(({ contact_id }) => contact_id)
 }
 
 /** Returns which of the topics contacts of the domain cannot have; locks the others against deletion, as segments. */

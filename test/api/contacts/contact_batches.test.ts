@@ -121,6 +121,31 @@ t.test('webhooks get one event per contact that a batch changed', async t => {
   t.strictSame(bodies, [{ data: { ...contact, audience_id: other.domain_id, segment_ids: [] } }])
 })
 
+t.test('webhooks get an event per contact that joins a segment or an audience', async t => {
+  const other = await newAccount(world)
+  const ask = (path: string, body: object) => api.request('POST', `/api${path}`, { key: other.key, body })
+  await ask('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['contact.updated'] })
+  const contacts = ['one@b.com', 'two@b.com'].map(email => ({ email }))
+  await ask('/contacts/batch', { contacts })
+  const { id: segment } = (await ask('/segments', { name: 'S', domain: other.domain })).body
+  const { id: audience } = (await ask('/audiences', { name: 'A' })).body
+  for (let times = 0; times < 2; times++) {
+    await ask('/contacts', { email: 'one@b.com', segments: [segment] })
+    await ask('/contacts/batch', { contacts, segments: [segment], on_conflict: 'skip' })
+    await ask(`/audiences/${audience}/contacts`, { email: 'one@b.com' })
+  }
+  const { rows } = await pg.query(
+    `SELECT data ->> 'email' AS email, data -> 'segment_ids' AS segments FROM (
+       SELECT id, convert_from(body, 'UTF8')::json -> 'data' AS data FROM webhook_events WHERE account_id = $1
+     ) e ORDER BY id`,
+    [other.id],
+  )
+  t.strictSame(
+    rows,
+    ['one@b.com', 'two@b.com', 'one@b.com'].map(email => ({ email, segments: [segment] })),
+  )
+})
+
 t.test('POST /contacts/batch is refused during an import, and rolled back at its timeout', async t => {
   const holder = await pg.connect()
   t.teardown(() => holder.release(true))
