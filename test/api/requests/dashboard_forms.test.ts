@@ -60,6 +60,19 @@ t.test('saving a contact keeps fallback values apart, and removes properties tha
   t.same(properties, { plan: 'basic' })
 })
 
+t.test('saving a contact keeps a name that was changed after its page was opened', async t => {
+  const body = { email: 'eve@b.com', domain: account.domain, first_name: ' Eve ', last_name: 'Old' }
+  const { id } = (await api.request('POST', '/api/contacts', { body })).body
+  const page = await show(`/contacts/${id}`)
+  const names = ['first_name', 'last_name', 'shown_first_name', 'shown_last_name', 'shown']
+  const fields = Object.fromEntries(names.map(name => [name, inputValue(page, name)]))
+  await api.request('PATCH', `/api/contacts/${id}`, { body: { last_name: 'New' } })
+  t.equal(await submit(`/contacts/${id}`, fields), 303)
+  shows(t, await api.request('GET', `/api/contacts/${id}`), { body: { first_name: ' Eve ', last_name: 'New' } })
+  t.equal(await submit(`/contacts/${id}`, { ...fields, last_name: '' }), 303)
+  shows(t, await api.request('GET', `/api/contacts/${id}`), { body: { first_name: ' Eve ', last_name: null } })
+})
+
 t.test('adding a contact that exists keeps its names', async t => {
   const names = { first_name: 'Bob', last_name: 'Lee' }
   const { id } = (

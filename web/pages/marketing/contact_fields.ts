@@ -1,6 +1,9 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
+import { type Html, html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
+import { shownValue } from '#web/layout/form.ts'
 import type { Form } from '#web/request/form.ts'
+import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 type Row = Wire<Contact>
@@ -33,7 +36,7 @@ export function namesOf(person?: Row): Field[] {
 }
 
 /** Returns the properties as JSON; empty if there are none. */
-export function propertiesText({ properties }: Row): string {
+function propertiesText({ properties }: Row): string {
   return Object.keys(properties).length > 0 ? JSON.stringify(properties) : ''
 }
 
@@ -43,10 +46,21 @@ export function readNewContact(form: Form) {
   return { ...names, properties: form.json('properties') }
 }
 
-/** Reads a change of a contact. */
+const NAMES = ['first_name', 'last_name'] as const
+
+/** Returns hidden fields with the values that the form shows, for `readContact`. */
+export function shownFields(visit: Visit, person: Row): Html {
+  const names = NAMES.map(name => shownValue(visit, `shown_${name}`, person[name] ?? ''))
+  return html`${names}${shownValue(visit, 'shown', propertiesText(person))}`
+}
+
+/** Reads a change of a contact. Names that the form has shown are left out: they may have changed since. */
 export function readContact(form: Form) {
-  const names = { first_name: form.textOrNull('first_name'), last_name: form.textOrNull('last_name') }
-  return { ...names, properties: changedProperties(form) }
+  const changed = NAMES.filter(name => form.text(name) !== form.text(`shown_${name}`))
+  return {
+    ...Object.fromEntries(changed.map(name => [name, form.textOrNull(name)])),
+    properties: changedProperties(form),
+  }
 }
 
 /**

@@ -1,14 +1,14 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
-import { button, confirmButton, filters, form, shownValue } from '#web/layout/form.ts'
+import { button, confirmButton, filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions } from '#web/pages/domains/own_domains.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { fieldsOf, namesOf, propertiesText, readContact, readNewContact } from './contact_fields.ts'
+import { fieldsOf, namesOf, readContact, readNewContact, shownFields } from './contact_fields.ts'
 
 type Row = Wire<Contact>
 type Mail = Wire<ListedEmail>
@@ -76,7 +76,7 @@ ${section(
     ],
   })}${pager(visit, mail)}`,
 )}
-${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person), extra: shownValue(visit, 'shown', propertiesText(person)) }))}
+${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person), extra: shownFields(visit, person) }))}
 ${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'Unsubscribes are remembered: if you add the contact again, it stays unsubscribed.')}`,
   }
 })
