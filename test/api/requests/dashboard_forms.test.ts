@@ -73,6 +73,12 @@ t.test('saving a contact keeps a name that was changed after its page was opened
   shows(t, await api.request('GET', `/api/contacts/${id}`), { body: { first_name: ' Eve ', last_name: null } })
 })
 
+t.test('the form of an import offers the default audience first', async t => {
+  await api.request('POST', '/api/audiences', { body: { name: 'VIP', domain: account.domain } })
+  const [, first] = /<select[^>]* name="audience_id"[^>]*><option value="([^"]*)"/.exec(await show('/imports')) ?? []
+  t.equal(first, account.domain_id)
+})
+
 t.test('adding a contact that exists keeps its names', async t => {
   const names = { first_name: 'Bob', last_name: 'Lee' }
   const { id } = (

@@ -14,10 +14,16 @@ import type { Wire } from '#web/request/wire.ts'
 type Row = Wire<Audience>
 type Person = Wire<Contact>
 
-/** Returns the audiences of the account, as options of a select. */
+/**
+ * Returns the audiences of the account, as options of a select. Default audiences come first: nobody should get into another one
+ * without being put there.
+ */
 export async function audienceOptions(visit: Visit) {
   const rows = await listAll<Row>(visit.call, 'listAudiences')
-  return rows.map(({ id, name, domain }) => [id, `${name} (${domain})`] as const)
+  const isDefault = ({ id, domain_id }: Row) => id === domain_id
+  return [...rows.filter(isDefault), ...rows.filter(row => !isDefault(row))].map(
+    ({ id, name, domain }) => [id, `${name} (${domain})`] as const,
+  )
 }
 
 const audiences = listPage<Row>({
