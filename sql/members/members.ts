@@ -63,8 +63,12 @@ export async function deleteLeftMember(tx: Tx, email: string): Promise<void> {
   `)
 }
 
+/** Sets the hash of a password, and deletes links by which the member could choose another one. */
 export async function setPassword(db: Queryable, id: string, password: string): Promise<void> {
-  await db.run(sql.unsafe`UPDATE members SET password = ${password} WHERE id = ${id}`)
+  await db.run(sql.unsafe`
+    WITH revoked AS (DELETE FROM member_links WHERE member_id = ${id} AND purpose = 'reset')
+    UPDATE members SET password = ${password} WHERE id = ${id}
+  `)
 }
 
 /** Adds a member to an account, or changes the member's role there. */

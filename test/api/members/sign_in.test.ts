@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createInvitation, followLink, openLink } from '#flows/members/member_links.ts'
+import { createInvitation, createResetLink, followLink, openLink } from '#flows/members/member_links.ts'
 import { NewInvitation } from '#lib/members/new_member.ts'
 import { setPassword } from '#sql/members/members.ts'
 import { deleteSessions, listSessions } from '#sql/members/sessions.ts'
@@ -61,4 +61,12 @@ t.test('sign-in with the old password fails while a new one is being set', async
   await reset.commit()
   t.equal(await signing, 422)
   t.strictSame(await listSessions(world.pool, id), [])
+})
+
+t.test('a link to choose a new password no longer works once the password was changed', async t => {
+  const { id, email } = await newMember(world, account.id, 'owner')
+  const token = (await createResetLink(world, email)).split('/').at(-1) as string
+  await openLink(world, token)
+  await setPassword(world.pool, id, 'the hash of a new one')
+  await t.rejects(openLink(world, token), { name: 'not_found' })
 })
