@@ -34,6 +34,10 @@ export async function startRunner(
   events.on('pool:listen:error', ({ error }) =>
     log.error({ err: new LostConnectionError(error as Error), runner }, 'the job queue lost its connection'),
   )
+  let isStopped = false // also by itself, once it has lost the database
+  events.on('stop', () => {
+    isStopped = true
+  })
   const logger = graphileLogger(log)
   const pgPool = openGraphilePool(config.DATABASE_URL as string, RUNNER_CONNECTIONS, logger)
   const running = await run({
@@ -60,10 +64,12 @@ export async function startRunner(
     throw error
   })
   const stop = async () => {
-    await running.stop().finally(() => {
+    try {
+      if (!isStopped) await running.stop()
+    } finally {
       // Not awaited, since a statement may hang until the process ends. A worker may be stopped twice.
       if (!pgPool.ending) pgPool.end()
-    })
+    }
   }
   return { stop, promise: running.promise }
 }
