@@ -26,6 +26,7 @@ const RESERVED = new Set([
   'first_name',
   'last_name',
   'unsubscribed',
+  'do_not_track',
   'timezone',
   'created_at',
   'properties',

@@ -9,6 +9,7 @@ const ExportedContact = z.object({
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
   unsubscribed: z.boolean(),
+  do_not_track: z.boolean(),
   timezone: z.string().nullable(),
   created_at: z.date(),
   properties: z.record(z.string(), PropertyValue),
@@ -24,7 +25,7 @@ export async function listContactsToExport(
 ): Promise<ExportedContact[]> {
   const where = after === null ? sql.fragment`true` : sql.fragment`id > ${after}`
   return db.any(sql.type(ExportedContact)`
-    SELECT id, email, first_name, last_name, unsubscribed, timezone, created_at, properties FROM contacts
+    SELECT id, email, first_name, last_name, unsubscribed, do_not_track, timezone, created_at, properties FROM contacts
     WHERE account_id = ${account_id} AND domain_id = ${domain_id} AND ${where} ORDER BY id LIMIT ${limit}
   `)
 }

@@ -983,6 +983,8 @@ export type ContactImportForm = {
     last_name?: string
     /** Column that says who has unsubscribed: true or false. */
     unsubscribed?: string
+    /** Column that says whose opens and clicks are not tracked: true or false. */
+    do_not_track?: string
     /** Column of the IANA time zone. */
     timezone?: string
     /** Columns of properties, by the keys of the properties. */
@@ -2285,6 +2287,8 @@ export type NewAudienceImport = {
     last_name?: string
     /** Column that says who has unsubscribed: true or false. */
     unsubscribed?: string
+    /** Column that says whose opens and clicks are not tracked: true or false. */
+    do_not_track?: string
     /** Column of the IANA time zone. */
     timezone?: string
     /** Columns of properties, by the keys of the properties. */
@@ -2502,6 +2506,8 @@ export type NewContactImport = {
     last_name?: string
     /** Column that says who has unsubscribed: true or false. */
     unsubscribed?: string
+    /** Column that says whose opens and clicks are not tracked: true or false. */
+    do_not_track?: string
     /** Column of the IANA time zone. */
     timezone?: string
     /** Columns of properties, by the keys of the properties. */

@@ -13,7 +13,7 @@ type Mapped = Omit<MappedColumns, 'ignored'>
 /** A column is missing, or is meant for two things. The message is a sentence. */
 export class ColumnError extends Error {}
 
-const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
+const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone'] as const
 
 /** Names of the column of addresses. */
 const EMAIL_NAMES = new Set(['email', 'e_mail', 'email_address'])

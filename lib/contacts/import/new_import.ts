@@ -19,6 +19,7 @@ const ColumnMap = withTwins(
     first_name: Header.optional().describe('Column of the first name.'),
     last_name: Header.optional().describe('Column of the last name.'),
     unsubscribed: Header.optional().describe('Column that says who has unsubscribed: true or false.'),
+    do_not_track: Header.optional().describe('Column that says whose opens and clicks are not tracked: true or false.'),
     timezone: Header.optional().describe('Column of the IANA time zone.'),
     properties: counted(
       0,

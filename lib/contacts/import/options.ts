@@ -7,7 +7,7 @@ import { PropertyType } from '#lib/contacts/new_property.ts'
 const Column = z.object({
   index: z.int(),
   name: z.string(),
-  member: z.enum(['email', 'first_name', 'last_name', 'unsubscribed', 'timezone', 'property']),
+  member: z.enum(['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone', 'property']),
   /** Only for a property. */
   stored_as: z.string().optional(),
   type: PropertyType.optional(),

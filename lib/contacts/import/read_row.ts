@@ -23,6 +23,7 @@ export type Row = {
   first_name: string | null
   last_name: string | null
   unsubscribed: boolean | null
+  do_not_track: boolean | null
   timezone: string | null
   properties: Record<string, PropertyValue> | null
 }
@@ -32,7 +33,8 @@ export function readRow(cells: string[], { width, columns }: Pick<ImportOptions,
   const fault = findFault(cells, width)
   if (fault) return fault
   const row: Row = {
-    ...{ email: '', first_name: null, last_name: null, unsubscribed: null, timezone: null, properties: null },
+    ...{ email: '', first_name: null, last_name: null, unsubscribed: null, do_not_track: null },
+    ...{ timezone: null, properties: null },
   }
   for (const column of columns) {
     const text = readCell(cells[column.index])
@@ -71,9 +73,10 @@ function readMember(row: Row, member: Exclude<Column['member'], 'property'>, tex
       return null
     }
     case 'unsubscribed':
+    case 'do_not_track':
       if (text === '') return null
-      row.unsubscribed = BOOLEANS.get(text.toLowerCase()) ?? null
-      return row.unsubscribed === null ? 'must be true or false' : null
+      row[member] = BOOLEANS.get(text.toLowerCase()) ?? null
+      return row[member] === null ? 'must be true or false' : null
     case 'timezone':
       if (text === '') return null
       row.timezone = text

@@ -26,7 +26,7 @@ BEGIN
     FROM slice s WHERE s.first_n < s.n AND i.skipped < 100000
   )
   SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
-    s.properties - coalesce(gone, '{}'), NULL, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}'),
+    s.properties - coalesce(gone, '{}'), s.do_not_track, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}'),
     array_agg(s.email) FILTER (WHERE s.first_n < s.n AND s.unsubscribed
       AND NOT ((i.options ->> 'resubscribe')::boolean AND s.first_says IS FALSE))
   INTO part.rows, part.given, part.leaving FROM slice s;

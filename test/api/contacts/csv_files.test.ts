@@ -29,7 +29,7 @@ t.test('GET /contacts/export writes a CSV that an import restores exactly', asyn
       timezone: 'Asia/Tokyo',
       properties: { note: 'two\r\n"lines", and more', seats: -5 },
     },
-    { email: 'plain@b.com', first_name: "'=a", last_name: 'O\u2019Neil', unsubscribed: true },
+    { email: 'plain@b.com', first_name: "'=a", last_name: 'O\u2019Neil', unsubscribed: true, do_not_track: true },
   ]
   await post('/contacts/batch', { contacts })
   const { type, text } = await download(`/contacts/export?domain=${account.domain}`)
@@ -37,9 +37,9 @@ t.test('GET /contacts/export writes a CSV that an import restores exactly', asyn
   const created = /[^,]+Z/.exec(text)?.[0]
   t.equal(
     text.replaceAll(/[^,]+Z/g, 'T'),
-    'email,first_name,last_name,unsubscribed,timezone,created_at,note,seats\r\n' +
-      `'=1+1@b.com,'@SUM(A1),,false,Asia/Tokyo,T,"two\r\n""lines"", and more",-5\r\n` +
-      "plain@b.com,''=a,O\u2019Neil,true,,T,,\r\n",
+    'email,first_name,last_name,unsubscribed,do_not_track,timezone,created_at,note,seats\r\n' +
+      `'=1+1@b.com,'@SUM(A1),,false,false,Asia/Tokyo,T,"two\r\n""lines"", and more",-5\r\n` +
+      "plain@b.com,''=a,O\u2019Neil,true,true,,T,,\r\n",
   )
   t.ok(created)
 
@@ -53,8 +53,9 @@ t.test('GET /contacts/export writes a CSV that an import restores exactly', asyn
   for (const { email } of contacts) {
     const get = async (key: string, domain: string) => {
       const { body } = await api.request('GET', `/api/contacts/${encodeURIComponent(email)}?domain=${domain}`, { key })
-      const { first_name, last_name, unsubscribed, timezone, properties } = Object(body)
-      return { first_name, last_name, unsubscribed, timezone, properties: { note: 'none', ...properties } }
+      const { first_name, last_name, unsubscribed, do_not_track, timezone, properties } = Object(body)
+      const fields = { first_name, last_name, unsubscribed, do_not_track, timezone }
+      return { ...fields, properties: { note: 'none', ...properties } }
     }
     t.strictSame(await get(other.key, other.domain), await get(account.key, account.domain))
   }
@@ -79,7 +80,7 @@ t.test(
     }
     const text = await read(from)
     t.strictSame(
-      parse(text, { from: 2 }).map((cells: string[]) => cells[6]),
+      parse(text, { from: 2 }).map((cells: string[]) => cells[7]),
       notes.map(note => (note === "'plain" ? note : `'${note}`)),
     )
     shows(t, await new Imports(api, to.key, importer).ofText(text), { counts: { created: notes.length, failed: 0 } })
@@ -139,7 +140,7 @@ t.test('properties named like members of Object are exported correctly', async t
   await post('/contacts', { email: 'bob@b.com', properties: { constructor: 'me' } }, stranger.key)
   const headers = { authorization: `Bearer ${stranger.key}`, 'user-agent': 'test' }
   const response = await fetch(`${api.url}/api/contacts/export?domain=${stranger.domain}`, { headers })
-  const [header = [], ann, bob] = (await response.text()).split('\r\n').map(line => line.split(',').slice(6))
+  const [header = [], ann, bob] = (await response.text()).split('\r\n').map(line => line.split(',').slice(7))
   t.strictSame([header.toSorted(), ann], [keys.toSorted(), ['', '', '', '']])
   t.strictSame(
     bob,

@@ -16,7 +16,7 @@ type Import = Wire<ContactImport>
 type WithErrors = Import & { errors: Wire<RecordError>[] }
 
 /** Fields of contacts that columns of a file may set. */
-const FIELDS = ['email', 'first_name', 'last_name', 'unsubscribed', 'timezone'] as const
+const FIELDS = ['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone'] as const
 
 const imports = listPage<Import>({
   ...{ path: '/imports', title: 'Imports', operation: 'listContactImports' },
@@ -43,7 +43,7 @@ async function uploadForm(visit: Visit): Promise<Html> {
     fields: [
       {
         ...{ name: 'file', label: 'CSV file', type: 'file', accept: '.csv,text/csv', required: true },
-        hint: 'The first line has the column names: email, first_name, last_name, unsubscribed, timezone, and properties.',
+        hint: 'The first line has the column names: email, first_name, last_name, unsubscribed, do_not_track, timezone, and properties.',
       },
       { name: 'audience_id', label: 'Audience', type: 'select', options: await audienceOptions(visit) },
       ...FIELDS.map(column),
