@@ -4,6 +4,7 @@ import { newId } from '#lib/ids.ts'
 import { memberAddress } from '#lib/members/new_member.ts'
 import { hashPassword, isPassword } from '#lib/members/password.ts'
 import { generateToken, hashToken } from '#lib/members/secret_token.ts'
+import { networkOf } from '#lib/net/client_address.ts'
 import { createUseCounter, type UseCounter } from '#sql/accounts/rate_limits.ts'
 import { findLogin, listOwnAccounts, setPassword } from '#sql/members/members.ts'
 import { deleteSessions, findSession, insertSession, type Session } from '#sql/members/sessions.ts'
@@ -18,7 +19,7 @@ const MAX_USER_AGENT = 500
 
 const WRONG = 'The address or the password is wrong.'
 
-/** Counts failed attempts to sign in, per member address and client address, across all processes. */
+/** Counts failed attempts to sign in, per member address and network of the client, across all processes. */
 export function createCountTries({ pool, log }: Foundation): UseCounter {
   const onError = (err: unknown) => log.warn({ err }, 'each process counts attempts to sign in separately')
   return createUseCounter(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
@@ -48,7 +49,7 @@ type Found = { member_id: string; password: string | null }
 
 /**
  * Starts a session of the member that `find` finds. A try counts as failed until it has succeeded, so that
- * no more than five can run at once. `name`: whose tries from the address of the client are counted.
+ * no more than five can run at once. `name`: whose tries from the network of the client are counted.
  *
  * @throws {ApiError} `rate_limit_exceeded` after five failures within a minute; the errors of `find`
  */
@@ -58,7 +59,7 @@ export async function startFound(
   name: string,
   find: () => Promise<Found>,
 ): Promise<string> {
-  const key = `${client.client_address} ${name}`.slice(0, 400)
+  const key = `${networkOf(client.client_address)} ${name}`.slice(0, 400)
   const { isAllowed, reset_s } = await services.countTries.count(key)
   if (!isAllowed) {
     const headers = { 'retry-after': String(reset_s) }

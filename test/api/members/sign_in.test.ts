@@ -8,13 +8,13 @@ import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { newMember, PASSWORD } from '#test/support/members.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
-const world = await openWorld(t)
+const world = await openWorld(t, { TRUSTED_PROXIES: '127.0.0.0/8' })
 const account = await newAccount(world)
 const [api, other] = [await startApi(t, world, account.key), await startApi(t, world, account.key)]
 
-/** Posts the sign-in form; returns the status. */
-async function signIn(email: string, password = PASSWORD, { url } = api): Promise<number> {
-  const headers = { 'sec-fetch-site': 'same-origin' }
+/** Posts the sign-in form; returns the status. `client`: its address, as a proxy reports it. */
+async function signIn(email: string, password = PASSWORD, { url } = api, client = '192.0.2.1'): Promise<number> {
+  const headers = { 'sec-fetch-site': 'same-origin', 'x-forwarded-for': client }
   const body = new URLSearchParams({ email, password })
   return (await fetch(`${url}/login`, { method: 'POST', headers, body, redirect: 'manual' })).status
 }
@@ -38,6 +38,13 @@ t.test('sign-in checks only five of many concurrent wrong passwords', async t =>
   const { email } = await newMember(world, account.id, 'owner')
   const statuses = await Promise.all(Array.from({ length: 20 }, (_, n) => signIn(email, 'wrong', n % 2 ? api : other)))
   t.strictSame(statuses.toSorted(), [...Array(5).fill(422), ...Array(15).fill(429)])
+})
+
+t.test('wrong passwords are counted per address, and per /64 network for IPv6', async t => {
+  const { email } = await newMember(world, account.id, 'owner')
+  for (let n = 0; n < 5; n++) t.equal(await signIn(email, 'wrong', api, `2001:db8::${n}`), 422)
+  t.equal(await signIn(email, 'wrong', api, '2001:db8::ffff'), 429)
+  t.equal(await signIn(email, PASSWORD, api, '2001:db8:0:1::'), 303, 'another network')
 })
 
 t.test('a member signs in with the address as it was given in the invitation', async t => {
