@@ -116,7 +116,8 @@ type PasskeyServices = Services & { useChallenge: CountUse }
 async function findByPasskey(services: PasskeyServices, credential: string): Promise<string> {
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   const response = await orRefuse(async () => JSON.parse(credential) as AuthenticationResponseJSON)
-  const passkey = await findPasskey(services.pool, String(response?.id))
+  const id = /^[\w-]+$/.exec(String(response?.id))?.[0] // other text may have a NUL character, which Postgres rejects
+  const passkey = id && (await findPasskey(services.pool, id))
   if (!passkey) throw refusal()
   const { public_key, credential_id, counter, transports } = passkey
   const { verified, authenticationInfo } = await orRefuse(() =>

@@ -47,6 +47,15 @@ t.test('wrong passwords are counted per address, and per /64 network for IPv6', 
   t.equal(await signIn(email, PASSWORD, api, '2001:db8:0:1::'), 303, 'another network')
 })
 
+t.test('a passkey that is unknown, or no passkey at all, is refused', async t => {
+  const headers = { 'sec-fetch-site': 'same-origin' }
+  for (const credential of ['', 'null', '{"id":"unknown"}', '{"id":"\\u0000"}']) {
+    const body = new URLSearchParams({ credential })
+    const { status } = await fetch(`${api.url}/login/passkey`, { method: 'POST', headers, body })
+    t.equal(status, 422, credential)
+  }
+})
+
 t.test('a member signs in with the address as it was given in the invitation', async t => {
   const given = 'Bob@BÜCHER.de'
   const { email, role } = NewInvitation.parse({ email: given, role: 'admin' })
