@@ -7,14 +7,14 @@ import { type EventDefinition, type EventRef, findDefinition, insertDefinition }
 import type { Queryable, Tx } from '#sql/pool.ts'
 import { refuseDuplicate } from '#sql/retry.ts'
 
-/** Adds a definition. @throws {ApiError} 409 if the account has one of this name */
+/** Adds a definition. @throws {ApiError} 422 if the account has one of this name */
 export async function defineEvent(
   tx: Tx,
   account_id: string,
   { name, schema }: z.output<typeof NewEventDefinition>,
 ): Promise<EventDefinition> {
   const inserted = insertDefinition(tx, account_id, { id: newId(), name, schema })
-  return inserted.catch(refuseDuplicate('`name` is used by another event definition.'))
+  return inserted.catch(refuseDuplicate('`name` is used by another event definition.', 422))
 }
 
 /**

@@ -3,7 +3,7 @@ import { apiOrigin, CONTACT_WRITE_ERRORS } from '#api/contact_ref.ts'
 import type { Context } from '#api/context.ts'
 import { readRequestKey } from '#api/middleware/idempotency.ts'
 import { json } from '#api/operations/bodies.ts'
-import { operation, TAKEN } from '#api/operations/operation.ts'
+import { operation } from '#api/operations/operation.ts'
 import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
 import { defineEvent } from '#flows/events/define_event.ts'
 import { sendEvent } from '#flows/events/send_event.ts'
@@ -48,7 +48,7 @@ export const sentEvents = [
     body: json(EventOrDefinition),
     headers: ['Idempotency-Key'],
     answers: { 201: EventDefinition, 202: SentEvent },
-    errors: [...SEND_ERRORS, TAKEN],
+    errors: SEND_ERRORS,
   }).handle(async (ctx, { account_id }) => {
     const { body } = ctx.state
     if (isSent(body)) return send(ctx, '/events')
