@@ -2,12 +2,14 @@ import { ApiError } from '#lib/errors.ts'
 import type { Dimension, Figures, Granularity, Metric } from '#lib/sending/metrics/names.ts'
 import { addFigures, metricsOf } from '#lib/sending/metrics/rates.ts'
 import type { Queryable } from '#sql/pool.ts'
-import { type Edge, listPeriods, type Period, resolveRange } from '#sql/sending/metrics/ranges.ts'
+import { type Edge, listPeriods, type Period, RETENTION_DAYS, resolveRange } from '#sql/sending/metrics/ranges.ts'
 import { type MetricsRow, readMetrics } from '#sql/sending/metrics/read_metrics.ts'
 import type { DataRow, EmailMetrics } from './email_metrics.ts'
 
 /** Most rows of an answer. */
 const MAX_ROWS = 10_000
+
+const NOT_KEPT = `\`end_date\` must lie in the last ${RETENTION_DAYS} days: older figures are not kept.`
 
 export type AskedMetrics = {
   start: Edge | undefined
@@ -21,11 +23,12 @@ export type AskedMetrics = {
   campaign_ids: string[] | undefined
 }
 
-/** @throws {ApiError} 422 if the range ends before it begins, or the answer would be too long */
+/** @throws {ApiError} 422 if the range ends before it begins, or is too old, or the answer would be too long */
 export async function answerMetrics(db: Queryable, account_id: string, asked: AskedMetrics): Promise<EmailMetrics> {
   const { metrics, dimensions, granularity } = asked
   const range = await resolveRange(db, asked)
   if (!range) throw new ApiError('validation_error', '`timezone` is a timezone that the database does not know.')
+  if (!range.is_kept) throw new ApiError('validation_error', NOT_KEPT)
   if (range.start > range.end) throw new ApiError('validation_error', '`start_date` must not be after `end_date`.')
   const periods = dimensions.includes('period') ? await listPeriods(db, { ...asked, range }) : []
   const query = { ...asked, account_id, range, periods }

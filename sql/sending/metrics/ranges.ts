@@ -11,6 +11,9 @@ export type Edge = { day: string } | { at: Date }
 const Range = z.object({ start: z.date(), end: z.date() })
 export type Range = z.infer<typeof Range>
 
+/** `is_kept`: some of the figures until its end may still exist. */
+const ResolvedRange = Range.extend({ is_kept: z.boolean() })
+
 /** SQLSTATE of a timezone that Postgres does not know. */
 const INVALID_PARAMETER = '22023'
 
@@ -21,17 +24,19 @@ const INVALID_PARAMETER = '22023'
 export async function resolveRange(
   db: Queryable,
   { start, end, timezone }: { start: Edge | undefined; end: Edge | undefined; timezone: string },
-): Promise<Range | null> {
+): Promise<z.infer<typeof ResolvedRange> | null> {
   const edge = (given: Edge | undefined) => {
     if (!given) return sql.fragment`NULL::timestamptz`
     if ('day' in given) return sql.fragment`(${sinceEpoch(given.day)}::date::timestamp AT TIME ZONE ${timezone})`
     return sql.fragment`${sinceEpoch(given.at.toISOString())}::timestamptz`
   }
   try {
-    return await db.one(sql.type(Range)`
-      SELECT greatest(coalesce(${edge(start)}, e.at - interval '144 hours'), now() - make_interval(days => ${RETENTION_DAYS}))
-        AS start, e.at AS end
-      FROM (SELECT least(coalesce(${edge(end)}, now()), now()) AS at) e
+    return await db.one(sql.type(ResolvedRange)`
+      SELECT greatest(coalesce(${edge(start)}, e.at - interval '144 hours'), e.oldest) AS start, e.at AS end,
+        e.at > e.oldest AS is_kept
+      FROM (
+        SELECT least(coalesce(${edge(end)}, now()), now()) AS at, now() - make_interval(days => ${RETENTION_DAYS}) AS oldest
+      ) e
       -- Asked here, since edges need no timezone if they are times.
       WHERE now() AT TIME ZONE ${timezone} IS NOT NULL
     `)

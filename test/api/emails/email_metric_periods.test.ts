@@ -2,6 +2,7 @@ import { type EmailMetricsGranularity, Resend } from 'resend'
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
 import { countMetrics } from '#test/support/metrics.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -148,4 +149,11 @@ t.test('a range is limited to the 400 days that are kept', async t => {
   t.strictSame(data?.totals, { sent: 1 })
   const days = (Date.parse(data?.end_date ?? '') - Date.parse(data?.start_date ?? '')) / DAY
   t.equal(days, 400)
+
+  const message = '`end_date` must lie in the last 400 days: older figures are not kept.'
+  for (const edges of [{ startDate: '2020-01-01', endDate: '2020-02-01' }, { endDate: '2020-02-01' }]) {
+    shows(t, (await emails.metrics(edges)).error, { statusCode: 422, message })
+  }
+  const early = { startDate: new Date(Date.now() + DAY).toISOString() }
+  shows(t, (await emails.metrics(early)).error, { message: '`start_date` must not be after `end_date`.' })
 })
