@@ -20,7 +20,7 @@ BEGIN
     (
       SELECT r.name FROM domain_records r
       WHERE c.tracking IS NOT NULL AND r.account_id = o.account_id AND r.domain_id = o.id AND r.type = 'CNAME'
-        AND r.name = coalesce(o.tracking_subdomain, tracking_name) || '.' || o.name AND r.status = 'verified'
+        AND r.name = coalesce(o.tracking_subdomain, tracking_name) || '.' || o.name AND is_tracking_record(r, o.status)
     ),
     (
       SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'filename', a.filename, 'content_type', a.content_type,

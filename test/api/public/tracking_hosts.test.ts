@@ -111,6 +111,20 @@ t.test('a host without a verified tracking record serves everything', async t =>
   }
 })
 
+t.test('a tracking host stays one while DNS does not respond, once its domain was verified', async t => {
+  const [known, unknown] = [
+    await makeDomain('links', 'temporary_failure'),
+    await makeDomain('links', 'temporary_failure'),
+  ]
+  await world.pool.pg.query(`UPDATE domains SET status = 'partially_verified' WHERE id = $1`, [unknown.domain_id])
+  const answersOf = async ({ domain }: TestAccount) => {
+    const host = `links.${domain}`
+    return [(await ask('/healthz', { host })).status, (await ask(`/tls/ask?domain=${host}`)).status]
+  }
+  t.strictSame(await answersOf(known), [404, 200])
+  t.strictSame(await answersOf(unknown), [200, 404])
+})
+
 t.test('the host of BASE_URL serves everything, even as a tracking host', async t => {
   const own = await makeDomain('links')
   const base = await openWorld(t, { BASE_URL: `https://links.${own.domain}` })

@@ -193,9 +193,11 @@ t.test('links use the tracking host of the domain once it is verified', async t 
       [account.id, account.domain_id, `go.${domain}`, status],
     )
   await setDomain({ tracking_subdomain: 'go' })
+  await pg.query(`UPDATE domains SET status = 'verified' WHERE id = $1`, [account.domain_id])
   for (const [status, origin] of [
     ['pending', BASE_URL],
     ['verified', `https://go.${domain}`],
+    ['temporary_failure', `https://go.${domain}`],
     ['failed', BASE_URL],
   ] as const) {
     await check(status)
