@@ -108,7 +108,8 @@ function startAnew(endpoint: WebhookChange['endpoint'], status: WebhookChange['s
   return [
     sql.fragment`failure_count = CASE endpoint WHEN ${endpoint} THEN failure_count ELSE 0 END,
       recent_results = CASE endpoint WHEN ${endpoint} THEN recent_results ELSE '' END,
-      rests = CASE endpoint WHEN ${endpoint} THEN rests ELSE 0 END, rest_until = NULL`,
+      rests = CASE endpoint WHEN ${endpoint} THEN rests ELSE 0 END,
+      rest_until = CASE endpoint WHEN ${endpoint} THEN rest_until END`,
   ]
 }
 

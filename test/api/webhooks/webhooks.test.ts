@@ -117,25 +117,28 @@ t.test('PATCH /webhooks/:id changes the given fields; enabling resets the failur
   const disabled = { status: 'disabled', disabled_reason: 'manual', events: ['email.sent'] }
   t.match((await call('GET', `/${id}`)).body, disabled)
 
-  await pg.query(
-    `UPDATE webhooks SET failure_count = 50, recent_results = 'fffff', rests = 3,
-    rest_until = now() + interval '1 h' WHERE id = $1`,
-    [id],
-  )
+  const fail = (failures: number) =>
+    pg.query(
+      `UPDATE webhooks SET failure_count = $2, recent_results = 'fffff', rests = 3, rest_until = now() + interval '1 h'
+       WHERE id = $1`,
+      [id, failures],
+    )
+  await fail(50)
   await call('PATCH', `/${id}`, { status: 'enabled' })
   shows(t, (await call('GET', `/${id}`)).body, { status: 'enabled', disabled_reason: null, failure_count: 0 })
   const standing = async () =>
-    (await pg.query('SELECT rest_until, recent_results, rests FROM webhooks WHERE id = $1', [id])).rows
-  t.same(await standing(), [{ rest_until: null, recent_results: '', rests: 0 }])
+    (await pg.query('SELECT rest_until > now() AS is_resting, recent_results, rests FROM webhooks WHERE id = $1', [id]))
+      .rows
+  t.same(await standing(), [{ is_resting: null, recent_results: '', rests: 0 }])
 
-  await pg.query(`UPDATE webhooks SET failure_count = 49, recent_results = 'fffff', rests = 3 WHERE id = $1`, [id])
-  for (const [url, failure_count, recent_results, rests] of [
-    ['https://other.com/', 49, 'fffff', 3],
-    ['https://another.com/', 0, '', 0],
+  await fail(49)
+  for (const [url, failure_count, is_resting, recent_results, rests] of [
+    ['https://other.com/', 49, true, 'fffff', 3],
+    ['https://another.com/', 0, null, '', 0],
   ] as const) {
     await call('PATCH', `/${id}`, { endpoint: url })
     t.match((await call('GET', `/${id}`)).body, { endpoint: url, failure_count })
-    t.same(await standing(), [{ rest_until: null, recent_results, rests }])
+    t.same(await standing(), [{ is_resting, recent_results, rests }])
   }
 })
 
