@@ -22,7 +22,7 @@ import type { FrozenVariant } from './freeze_variants.ts'
 import { requireQuota } from './require_quota.ts'
 import { describeComplaints } from './sending/judge_complaints.ts'
 import { planStart } from './timing/plan_start.ts'
-import { listWarnings } from './warnings.ts'
+import { listTrackingWarnings, listWarnings } from './warnings.ts'
 
 /** Numbers links even if clicks are not tracked: the domain decides that per email. */
 const TRACKED = { opens: false, clicks: true }
@@ -82,6 +82,7 @@ async function sendDraft(
   const warnings = [
     ...listWarnings(checked.frozen, checked.postal_address, checked.addressed),
     ...ab_warnings,
+    ...(await listTrackingWarnings(tx, account_id, is_test ? draft : { ...draft, ab_test: null })),
     ...(complaints ? [complaints] : []),
   ]
   if (isLater) {

@@ -2,6 +2,9 @@ import { listContentWarnings } from '#lib/contents/campaign/check_content.ts'
 import { listContentKeys } from '#lib/contents/campaign/recipient_values.ts'
 import { findsAll } from '#lib/segments/conditions.ts'
 import type { Addressed } from '#sql/campaigns/addressed.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import { findDomain } from '#sql/domains/domains.ts'
+import type { Queryable } from '#sql/pool.ts'
 import type { FrozenCampaign } from './freeze_variants.ts'
 
 const NO_POLL =
@@ -25,4 +28,26 @@ export function listWarnings(
     ...(html && text === '' ? ['There is no plain-text part, which spam filters expect.'] : []),
   ])
   return [...(isEverybody ? [EVERYBODY] : []), ...new Set(warnings)]
+}
+
+const NO_OPENS =
+  'Opens are not tracked, so the A/B test cannot compare open rates: set `track_opens`, or `open_tracking` of the domain.'
+const NO_CLICKS =
+  'Clicks are not tracked, so the A/B test cannot compare click rates: set `track_clicks`, or `click_tracking` of the domain.'
+const NO_ENGAGEMENT =
+  'Opens and clicks are not tracked, so nobody who gets this campaign counts as engaged for `exclude_unengaged_days`.'
+
+type Tracked = Pick<Campaign, 'domain_id' | 'track_opens' | 'track_clicks' | 'ab_test' | 'exclude_unengaged_days'>
+
+/** Lists what a campaign asks for that depends on opens or clicks which are not tracked. */
+export async function listTrackingWarnings(db: Queryable, account_id: string, campaign: Tracked): Promise<string[]> {
+  const domain = await findDomain(db, account_id, campaign.domain_id)
+  const has_opens = campaign.track_opens ?? domain?.open_tracking
+  const has_clicks = campaign.track_clicks ?? domain?.click_tracking
+  const metric = campaign.ab_test?.winner_metric
+  return [
+    ...(metric === 'open_rate' && !has_opens ? [NO_OPENS] : []),
+    ...(metric === 'click_rate' && !has_clicks ? [NO_CLICKS] : []),
+    ...(campaign.exclude_unengaged_days !== null && !has_opens && !has_clicks ? [NO_ENGAGEMENT] : []),
+  ]
 }

@@ -73,6 +73,31 @@ t.test('GET /campaigns/:id/ab is pending for a draft, and refused without a test
   })
 })
 
+t.test('an A/B test gets a warning if what it compares is not tracked', async t => {
+  const warningOf = async (winner_metric: string, fields: object = {}) => {
+    const id = await createDraft(api, account, { ab_test: { variants: TWO, winner_metric }, ...fields })
+    const { warnings } = (await ask('POST', `/${id}/send`, { scheduled_at: 'in 1 hour' })).body as unknown as {
+      warnings: string[]
+    }
+    return warnings.find(text => text.includes('not tracked'))
+  }
+  t.match(
+    await warningOf('open_rate', { track_clicks: true }),
+    /^Opens are not tracked, so the A\/B test cannot compare/,
+  )
+  t.match(
+    await warningOf('click_rate', { track_opens: true }),
+    /^Clicks are not tracked, so the A\/B test cannot compare/,
+  )
+  t.equal(await warningOf('open_rate', { track_opens: true }), undefined)
+  t.equal(await warningOf('click_rate', { track_clicks: true }), undefined)
+  const setDomain = (body: object) => api.request('PATCH', `/api/domains/${account.domain_id}`, { body })
+  await setDomain({ open_tracking: true })
+  t.equal(await warningOf('open_rate'), undefined, 'as the domain says')
+  t.match(await warningOf('open_rate', { track_opens: false }), /^Opens are not tracked/)
+  await setDomain({ open_tracking: false })
+})
+
 t.test('a small A/B test gets a warning; fewer recipients than variants are refused', async t => {
   const id = await createDraft(api, account, { ab_test: { variants: TWO } })
   const sent = await ask('POST', `/${id}/send`, {})

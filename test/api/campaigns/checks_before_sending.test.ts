@@ -124,7 +124,7 @@ t.test('a campaign that leaves the server is refused without a public https BASE
   }
 })
 
-t.test('POST /campaigns/:id/send warns of a missing address, unsubscribe link or text', async t => {
+t.test('POST /campaigns/:id/send warns of a missing address, unsubscribe link, text or tracking', async t => {
   const warningsOf = async (fields: object) =>
     ((await send(await createDraft(api, account, fields))).body as unknown as { warnings: string[] }).warnings
   const address = 'There is no postal address for the footer, which the law of many countries requires.'
@@ -134,6 +134,10 @@ t.test('POST /campaigns/:id/send warns of a missing address, unsubscribe link or
   })
   t.equal(status, 200)
   t.strictSame(await warningsOf({}), [])
+  t.strictSame(await warningsOf({ exclude_unengaged_days: 30, track_clicks: true }), [])
+  t.strictSame(await warningsOf({ exclude_unengaged_days: 30 }), [
+    'Opens and clicks are not tracked, so nobody who gets this campaign counts as engaged for `exclude_unengaged_days`.',
+  ])
   t.strictSame(await warningsOf({ html: 'x'.repeat(103 * 1024), text: '' }), [
     'The html has 104 KB: Gmail hides what is beyond 102 KB.',
     'There is no plain-text part, which spam filters expect.',
