@@ -62,6 +62,12 @@ t.test('mcp passes messages between a program and the server', async t => {
   shows(t, JSON.parse(text), { data: [{ name: account.domain }] })
   await client.close()
 
+  // The other forms of the address that all commands accept.
+  for (const end of ['/', '/api']) {
+    const own = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: `${api.url}${end}` })
+    shows(t, (await own.run(['mcp'], '{"jsonrpc":"2.0","id":8,"method":"ping"}\n')).lines, [{ id: 8, result: {} }])
+  }
+
   const nobody = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: 'http://127.0.0.1:1' })
   const messages = [
     '{"jsonrpc":"2.0","method":"notifications/initialized"}',

@@ -20,8 +20,9 @@ export const mcpCommands: Command[] = [
 ]
 
 /** Messages are lines of JSON, and responses may overtake each other (Model Context Protocol, stdio transport). */
-async function bridge({ connection, output, signal }: Call): Promise<void> {
-  const { apiKey, baseUrl } = connection()
+async function bridge({ client, connection, output, signal }: Call): Promise<void> {
+  const { apiKey } = connection()
+  const { baseUrl } = client()
   const open = new Set<Promise<void>>()
   for await (const line of createInterface({ input: process.stdin, signal })) {
     if (line.trim() === '') continue
