@@ -77,6 +77,19 @@ t.test('lists are read page by page in both directions', async t => {
   t.strictSame(back, all.slice(0, -1).reverse())
 })
 
+t.test('a loop that deletes the items of a list reaches all of them', async t => {
+  const { domain } = account
+  const listed = async () => (await client.contacts.list({ domain }).all()).length
+  const emails = Array.from({ length: 5 }, (_, n) => ({ email: `d${n}@pages.com` }))
+  for (const position of ['after', 'before'] as const) {
+    await client.contacts.batch({ domain, contacts: emails })
+    const all = await client.contacts.list({ domain }).all()
+    const start = position === 'before' ? { before: all.at(-1)?.id as string } : {}
+    for await (const { id } of client.contacts.list({ domain, limit: 2, ...start })) await client.contacts.delete(id)
+    t.equal(await listed(), position === 'before' ? 1 : 0, position)
+  }
+})
+
 t.test('contacts are imported from a file', async t => {
   const path = join(t.testdir(), 'contacts.csv')
   await writeFile(path, 'Mail,first_name\nanna@import.com,Änna\nnobody,x\n')

@@ -43,13 +43,16 @@ export class Pages<Item extends { id: string }> implements AsyncIterable<Item>, 
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     const isBackwards = this.#query.before !== undefined
-    let query: PageQuery = { limit: MOST_PER_PAGE, ...this.#query }
-    for (;;) {
-      const { data, has_more } = await this.#read(query)
-      yield* isBackwards ? data.toReversed() : data
-      const last = isBackwards ? data[0] : data.at(-1)
-      if (!has_more || !last) return
-      query = { ...query, [isBackwards ? 'before' : 'after']: last.id }
+    const query: PageQuery = { limit: MOST_PER_PAGE, ...this.#query }
+    let page: Page<Item> | null = await this.#read(query)
+    while (page) {
+      const items: Item[] = isBackwards ? page.data.toReversed() : page.data
+      yield* items.slice(0, -1)
+      const last = items.at(-1)
+      if (!last) return
+      // Before the caller gets the item at which the next page begins, since it may delete that item.
+      page = page.has_more ? await this.#read({ ...query, [isBackwards ? 'before' : 'after']: last.id }) : null
+      yield last
     }
   }
 
