@@ -262,6 +262,29 @@ t.test('a complaint unsubscribes the address from everything, whether it is a co
   }
 })
 
+t.test('a complaint suppresses and unsubscribes the address whatever became of the email', async t => {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  // Queued again: it was in doubt.
+  const states = ['bounced', 'failed', 'queued']
+  for (const state of states) {
+    const address = `${state}@y.com`
+    await api.request('POST', '/api/contacts', { body: { email: address, domain: account.domain } })
+    const { id, path } = await send(account, address)
+    const next_at = state === 'queued' ? new Date(Date.now() + 900_000) : null
+    await query('UPDATE deliveries SET state = $1, next_at = $2 WHERE email_id = $3', [state, next_at, id])
+    for (const _ of [1, 2]) await deliver([{ to: path, raw: complaints(path)[0]?.[1] ?? '' }])
+    t.strictSame(await query('SELECT state, complained FROM deliveries WHERE email_id = $1', [id]), [
+      { state, complained: false },
+    ])
+    t.equal(Object((await api.request('GET', `/api/contacts/${address}`)).body).unsubscribed, true, state)
+  }
+  t.strictSame(
+    await suppressed(account),
+    states.map(state => `${state}@y.com complaint`),
+  )
+})
+
 t.test('a complaint without a feedback part is matched by its return path', async t => {
   const account = await newAccount(world)
   for (const [n, raw] of [appleUnsubscribe, complaints('x@y.com')[14]?.[1] ?? ''].entries()) {
