@@ -100,14 +100,15 @@ function scheduleRefusal({ scheduled_at: schedule }: Pick<ResolvedEmail, 'schedu
   return schedule?.fault ? scheduleError(schedule.fault) : null
 }
 
-/** Returns one delivery per address, even if it is named several times; the first place counts. */
+/** Returns one delivery per address, even if it is named several times or in another case; the first place counts. */
 function recipientsOf(email: ResolvedEmail, simulator_domain: string): DraftRecipient[] {
   const recipients = new Map<string, DraftRecipient>()
   for (const visible_in of ['to', 'cc', 'bcc'] as const) {
     for (const address of email[visible_in] ?? []) {
-      if (recipients.has(address.address)) continue
+      const key = address.address.toLowerCase()
+      if (recipients.has(key)) continue
       const simulated = simulatedOutcome(address, simulator_domain) !== null
-      recipients.set(address.address, {
+      recipients.set(key, {
         id: newId(),
         recipient: address.address,
         destination: address.domain,

@@ -78,6 +78,15 @@ t.test('a message goes to its envelope recipients, whatever its header says', as
   }
 })
 
+t.test('an address of the envelope gets one copy, however the header spells it', async t => {
+  const client = await logIn(t, account.key, port)
+  const header = `From: a@${account.domain}\r\nTo: Bob <Bob@y.com>\r\nCc: bob@y.com, BOB@y.com\r\n`
+  for (const envelope of [['bob@y.com'], ['bob@y.com', 'Bob@y.com']]) {
+    const id = acceptedId(await client.send(envelope, `${header}Subject: x\r\n\r\nHello`))
+    t.strictSame(await recipientsOf(id), ['Bob@y.com'])
+  }
+})
+
 t.test('recipients that are only in the envelope are hidden, like Bcc', async t => {
   const listener = await newListener(world)
   const { request } = await startApi(t, world, listener.key)
