@@ -183,6 +183,17 @@ t.test('a batch of any length is sent, and a second run after a kill sends only 
   for (const { line, id } of again.lines.filter(({ id }) => id)) t.equal(subjects.get(id), `Line ${line - 1}`)
 })
 
+t.test('a batch may have any text, a byte order mark and CRLF', async t => {
+  const emails = ['a\u2028b\u2029', 'ü🦄\u0085'].map(text => ({ from, to: 'u@batch.com', subject: 'x', text }))
+  const path = await file('texts.jsonl', `\ufeff${emails.map(email => JSON.stringify(email)).join('\r\n')}`)
+  const { code, lines } = await shell.run(['emails', 'batch', path])
+  t.strictSame({ code, lines: lines.map(({ line }) => line) }, { code: 0, lines: [1, 2] })
+  for (const [n, { text }] of emails.entries()) {
+    const [stored] = (await shell.run(['emails', 'get', lines[n].id])).lines
+    t.equal(stored.text, text)
+  }
+})
+
 t.test('contacts import reports faults with their lines', async t => {
   const path = await file('contacts.csv', 'Mail;first_name\nanna@csv.com;Anna\nnobody;x\n')
   const map = '{"email":"Mail","first_name":"first_name"}'

@@ -62,6 +62,9 @@ t.test('mcp passes messages between a program and the server', async t => {
   shows(t, JSON.parse(text), { data: [{ name: account.domain }] })
   await client.close()
 
+  const separated = JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'x\u2028y\u2029' })
+  shows(t, (await shell.run(['mcp'], `${separated}\n`)).lines, [{ id: 9, error: { code: -32601 } }])
+
   // The other forms of the address that all commands accept.
   for (const end of ['/', '/api']) {
     const own = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: `${api.url}${end}` })

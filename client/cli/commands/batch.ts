@@ -1,10 +1,10 @@
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { MailbrookError } from '../../source/error.ts'
 import type { NewEmail } from '../../source/index.ts'
 import { crypto, fs } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError, outcomeError } from '../errors.ts'
+import { linesOf } from '../input/lines.ts'
 
 const SLICE = 100
 
@@ -42,7 +42,7 @@ const RETRIES = 100
 async function runBatch(call: Call): Promise<void> {
   const { operands, values, output } = call
   const counts = { accepted: 0, refused: 0 }
-  for await (const slice of slicesOf(operands[0] as string, Number(values.from_line ?? 1))) {
+  for await (const slice of slicesOf(call, operands[0] as string, Number(values.from_line ?? 1))) {
     const results = await sendSlice(call, slice).catch((error: unknown) => {
       output.note(`Lines before ${slice[0]?.line} are done. Continue with --from-line ${slice[0]?.line}.`)
       throw error
@@ -60,12 +60,12 @@ async function runBatch(call: Call): Promise<void> {
 }
 
 /** Yields the lines of a file in slices of SLICE lines. Skips empty lines, but counts them for the line numbers. */
-async function* slicesOf(path: string, from_line: number): AsyncGenerator<Line[]> {
+async function* slicesOf({ signal }: Call, path: string, from_line: number): AsyncGenerator<Line[]> {
   const input: Readable = path === '-' ? process.stdin : fs().createReadStream(path)
   let line = 0
   let slice: Line[] = []
   try {
-    for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const text of linesOf(input, signal)) {
       line++
       if (line >= from_line && text.trim() !== '') slice.push({ line, text })
       if (slice.length < SLICE) continue

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline'
 import { VERSION } from '../../source/generated/version.ts'
 import type { Call, Command } from '../command.ts'
+import { linesOf } from '../input/lines.ts'
 
 /** JSON-RPC 2.0 reserves the codes from -32000 to -32099 for servers. */
 const NO_RESPONSE = -32000
@@ -24,7 +24,7 @@ async function bridge({ client, connection, output, signal }: Call): Promise<voi
   const { apiKey } = connection()
   const { baseUrl } = client()
   const open = new Set<Promise<void>>()
-  for await (const line of createInterface({ input: process.stdin, signal })) {
+  for await (const line of linesOf(process.stdin, signal)) {
     if (line.trim() === '') continue
     const passed = pass(`${baseUrl}/mcp`, apiKey, line, signal).then(answer => {
       if (answer !== '') output.text(`${answer}\n`)
