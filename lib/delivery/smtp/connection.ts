@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { formatReply } from '#lib/delivery/smtp_reply.ts'
+import type { ServerError } from './errors.ts'
 import type { SmtpServer } from './server.ts'
 
 /** `verified`: the server's certificate proves its name. */
@@ -24,6 +25,15 @@ export function sendMessage(
       else resolve(formatReply((info as { response: string }).response))
     })
   })
+}
+
+/**
+ * Returns the refusal of MAIL or RCPT in an envelope that was sent. nodemailer writes it there, but with PIPELINING reports it only
+ * after the reply to DATA, which does not come if the server closes the connection.
+ */
+export function refusalOf(envelope: SMTPConnection.Envelope): ServerError | undefined {
+  const { mailError, rejectedErrors } = envelope as { mailError?: ServerError; rejectedErrors?: ServerError[] }
+  return mailError ?? rejectedErrors?.[0]
 }
 
 /** Makes the connection ready for another message. */

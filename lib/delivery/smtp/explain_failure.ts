@@ -45,8 +45,10 @@ function withoutReply(error: ServerError, { phase }: Attempt, server: SmtpServer
 }
 
 function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {
+  // Whatever nodemailer calls it: it also reports a reply without a line end, after which the connection was closed.
+  if (phase === 'dot') return 'dot'
   if (command === 'MAIL FROM') return 'mail'
   if (command === 'RCPT TO') return 'rcpt'
-  if (command === 'DATA') return phase === 'dot' ? 'dot' : 'data'
+  if (command === 'DATA') return 'data'
   return 'connect'
 }

@@ -1,7 +1,7 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { type Deadline, TimedStep } from '#lib/async/timed_step.ts'
 import type { Outcome, Outgoing } from '#lib/delivery/transport.ts'
-import { connect, type Protection, protectionOf, reset, sendMessage } from './connection.ts'
+import { connect, type Protection, protectionOf, refusalOf, reset, sendMessage } from './connection.ts'
 import { Attempt } from './data_stream.ts'
 import { connectError, type ServerError } from './errors.ts'
 import { explainFailure } from './explain_failure.ts'
@@ -88,12 +88,15 @@ export class SmtpSession {
     // RFC 1870: a server that announces a lower limit is not sent the whole message.
     const envelope = { from: outgoing.mail_from, to: [outgoing.recipient], size: outgoing.message.bytes.length }
     const message_ms = this.#timeouts.message + outgoing.message.bytes.length / SLOWEST
-    return this.#within(message_ms, outgoing.signal, deadline => {
+    const exchange = this.#within(message_ms, outgoing.signal, deadline => {
       attempt.onDot = () => {
         deadline.ignoreSignal()
         this.#awaitReply(this.#timeouts.dot, deadline, outgoing)
       }
       return sendMessage(this.#connection, envelope, attempt.content)
+    })
+    return exchange.catch((error: ServerError) => {
+      throw refusalOf(envelope) ?? error
     })
   }
 

@@ -86,6 +86,39 @@ t.test('a rejection during the message counts, and the connection is not reused'
   t.notOk(server.lines.includes('.') || server.lines.includes('RSET'), 'the rest of the message is not sent')
 })
 
+t.test('a refusal counts even if the server then closes the connection or falls silent', async t => {
+  const bounced = { outcome: 'bounced', reply: '550 5.1.1 No such user' }
+  const blocked = { outcome: 'failed', reply: '554 5.7.1 Blocked', class: 'policy' }
+  const deferred = { outcome: 'deferred', reply: '451 4.7.1 Greylisted', is_unanswered: undefined }
+  const cases = [
+    ['RCPT', bounced],
+    ['RCPT', deferred],
+    ['MAIL', blocked],
+    ['.', blocked],
+  ] as const
+  for (const ehlo of ['250 script', '250-script\r\n250 PIPELINING']) {
+    for (const [at, refused] of cases) {
+      for (const last of ['reply', 'close', 'half a line and close']) {
+        if (last === 'half a line and close' && at !== '.') continue
+        let isRefused = false
+        const server = await startScript(t, (line, socket) => {
+          if (line.startsWith('EHLO')) return ehlo
+          if (isRefused) return null
+          if (!line.startsWith(at)) return undefined
+          isRefused = true
+          if (last === 'half a line and close') socket.end(refused.reply)
+          else if (last === 'close') setImmediate(() => socket.end())
+          return last === 'half a line and close' ? null : refused.reply
+        })
+        const session = await server.open()
+        shows(t, await session.send(outgoing()), refused, JSON.stringify({ ehlo, at, last }))
+        t.notOk(session.wasStale)
+        session.close()
+      }
+    }
+  }
+})
+
 t.test('abort ends the session at once before the final dot, and after it waits for the reply', async t => {
   for (const [at, outcome] of Object.entries({
     RCPT: 'released',
