@@ -87,6 +87,7 @@ function createDirect({ config, pool, log, timeouts = DEFAULT_TIMEOUTS }: Option
     findPolicy: createMtaSts({ dns, fetch: { ...fetchPolicy(config), ports: [443] }, store, log }),
     helo_name: config.HELO_NAME,
     port: config.MX_PORT,
+    own_port: config.SMTP_PORT,
     timeouts,
     connections: config.SEND_CONNECTIONS,
     limits: { connections: config.DESTINATION_CONNECTIONS, per_minute: config.DESTINATION_RATE },

@@ -111,7 +111,7 @@ export class HostSender {
         const connect = Math.min(timeouts.connect, until - performance.now())
         if (failure && connect <= 0) throw failure
         this.#sessions.makeRoom()
-        const target = { ...this.#target(server.host, address, protection), ignore_tls }
+        const target = { ...this.#target(server, address, protection), ignore_tls }
         try {
           return await SmtpSession.open(target, { ...timeouts, connect }, outgoing.signal)
         } catch (error) {
@@ -125,11 +125,11 @@ export class HostSender {
     throw failure
   }
 
-  #target(host: string, address: string, protection: Protection): SmtpServer {
-    const { port, helo_name } = this.#options
+  #target({ host, port }: MailServer, address: string, protection: Protection): SmtpServer {
+    const { helo_name } = this.#options
     return {
       host: address,
-      port,
+      port: port ?? this.#options.port,
       label: `${host}[${address}]`,
       via: 'direct',
       secure: false,

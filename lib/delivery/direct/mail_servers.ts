@@ -10,8 +10,8 @@ import { isOwnAddress } from './own_address.ts'
 const MAX_HOSTS = 10
 const MAX_ADDRESSES = 4
 
-/** A mail server, with those of its addresses that may be connected to. */
-export type MailServer = { host: string; priority: number; addresses: string[] }
+/** A mail server, with those of its addresses that may be connected to. `port`: if it is not the usual one. */
+export type MailServer = { host: string; priority: number; addresses: string[]; port?: number }
 
 /**
  * Where mail for a domain goes: at least one host, in order of preference, each with an address. `provider` is the domain of the
@@ -26,6 +26,11 @@ export type ServersOptions = {
   policy: AddressPolicy
   /** This host's name in EHLO: mail sent to it would return to us. */
   helo_name: string
+  /**
+   * The port on which this host receives mail, which is sent on to nobody: its firewall forwards port 25 to it, but not for
+   * connections that it makes itself. 0: mail for itself would loop.
+   */
+  own_port?: number
   isOwn?: (address: string, policy: AddressPolicy) => boolean
 }
 
@@ -55,19 +60,21 @@ async function lookUp(mx: Mx, { dns }: ServersOptions): Promise<Host> {
 }
 
 function chooseServers(domain: string, hosts: Host[], options: ServersOptions, isImplicit: boolean): MailServers {
-  const { policy, isOwn = isOwnAddress, helo_name } = options
+  const { policy, isOwn = isOwnAddress, helo_name, own_port = 0 } = options
   const found = hosts.flatMap(host => (host.answer.outcome === 'found' ? [{ ...host, all: host.answer.records }] : []))
   const isSelf = ({ exchange, all }: (typeof found)[number]) =>
     exchange === helo_name.toLowerCase() || all.some(address => isOwn(address, policy))
   // RFC 5321 5.1: a host with the same or a lower preference than ours would send the mail back to us.
   const own = Math.min(...found.filter(isSelf).map(({ priority }) => priority))
   const servers = found
-    .filter(({ priority }) => priority < own)
-    .map(({ exchange, priority, all }) => {
-      const addresses = all.filter(address => isAllowedAddress(address, policy)).slice(0, MAX_ADDRESSES)
-      return { host: exchange, priority, addresses }
+    .flatMap(({ exchange, priority, all }): MailServer[] => {
+      const server = { host: exchange, priority }
+      if (priority < own) return [{ ...server, addresses: all.filter(address => isAllowedAddress(address, policy)) }]
+      if (priority > own || own_port === 0) return []
+      return [{ ...server, addresses: all.filter(address => isOwn(address, policy)), port: own_port }]
     })
     .filter(({ addresses }) => addresses.length > 0)
+    .map(server => ({ ...server, addresses: server.addresses.slice(0, MAX_ADDRESSES) }))
   const failure = hosts.find(({ answer }) => answer.outcome === 'failed')
   if (servers[0]) return { outcome: 'found', servers, provider: providerOf(servers[0].host), unsure: Boolean(failure) }
 

@@ -3,10 +3,8 @@ import type { Protection } from '#lib/delivery/smtp/session_pool.ts'
 import type { Outcome, Outgoing, Route, Transport } from '#lib/delivery/transport.ts'
 import type { Log } from '#lib/log.ts'
 import { domainOf } from '#lib/mail/address.ts'
-import type { Dns } from '#lib/net/dns.ts'
-import type { AddressPolicy } from '#lib/net/fetch_safely.ts'
 import { type HostOptions, HostSender, type HostTry } from './host_sender.ts'
-import { byPreference, type MailServer, providerOf } from './mail_servers.ts'
+import { byPreference, type MailServer, providerOf, type ServersOptions } from './mail_servers.ts'
 import type { FindStsPolicy, StsPolicy } from './mta_sts.ts'
 import { OutboundWatch } from './outbound_watch.ts'
 import { reportTestedPolicy, requiredProtection } from './protection.ts'
@@ -23,15 +21,13 @@ const NONE_ALLOWED: Outcome = {
   reason: 'None of its mail servers is one that its MTA-STS policy names.',
 }
 
-export type DirectOptions = HostOptions & {
-  dns: Pick<Dns, 'mx' | 'addresses'>
-  policy: AddressPolicy
-  findPolicy: FindStsPolicy
-  log: Log
-  /** Limits per provider. */
-  limits: { connections: number; per_minute: number }
-  isOwn?: (address: string, policy: AddressPolicy) => boolean
-}
+export type DirectOptions = HostOptions &
+  ServersOptions & {
+    findPolicy: FindStsPolicy
+    log: Log
+    /** Limits per provider. */
+    limits: { connections: number; per_minute: number }
+  }
 
 /**
  * Delivers to the recipients' own mail servers. Domains whose most preferred server belongs to the same provider share a lane and

@@ -159,6 +159,20 @@ t.test('mail does not loop back to this host or to a less preferred one', async 
   shows(t, await tryZone(named), { outcome: loops, taken: [0, 0] }, 'by its name in EHLO')
 })
 
+t.test('mail for a domain that this host receives mail for goes to its own SMTP port', async t => {
+  const isOwn = (address: string) => address === A.second
+  const options = { isOwn, port: 1, own_port: hosts.port }
+  const delivered = { outcome: { outcome: 'delivered' }, taken: [0, 1] }
+  shows(t, await tryZone(hostsAt(A.second), options), delivered)
+  shows(t, await tryZone(hostsAt(A.second, A.first), options), delivered, 'not to a less preferred one')
+  shows(t, await tryZone(hostsAt(A.gone, A.second), options), delivered, 'if the more preferred one is down')
+  shows(t, await tryZone({ 'to.com': { A: [A.second] } }, options), delivered, 'without an MX')
+  const both = { 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': { A: [A.first, A.second] } }
+  shows(t, await tryZone(both, options), delivered, 'at this address of several')
+  const named = { 'to.com': { MX: ['10 me.test'] }, 'me.test': { A: [A.first] } }
+  shows(t, await tryZone(named, options), { outcome: { outcome: 'failed' }, taken: [0, 0] }, 'not by its name alone')
+})
+
 t.test('isOwnAddress covers the interfaces without loopback and without allowed addresses', async t => {
   const own = Object.values(networkInterfaces()).flatMap(addresses => addresses ?? [])
   const isLoopback = (address: string) => /^127\.|^::1$/.test(address)
