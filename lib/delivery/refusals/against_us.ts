@@ -20,7 +20,7 @@ export const AGAINST_US: Rule[] = [
   {
     class: 'policy',
     words:
-      /rate[ -]?limit|throttl|too many (?!hops|messages (?:in|on))|(?:sending|hourly|daily|message) (?:rate )?limit/i,
+      /rate[ -]?limit|throttl|too many (?!hops|messages (?:in|on))|(?:sending|hourly|daily|message) (?:rate )?limit|number of recipients/i,
     reply: '550 5.1.1 <ann@acme.com> - 192.0.2.1 has sent to too many recipients this hour. IB607',
   },
   { class: 'policy', words: /gr[ea]y-?list/i, reply: '550 Greylisted, please try again' },
@@ -37,7 +37,8 @@ export const AGAINST_US: Rule[] = [
   },
   {
     class: 'policy',
-    words: /(?:your|sending|source|client) (?:ip|host|network|server|mta)\b/i,
+    words:
+      /(?:your|sending|sender|source|client) (?:ip|host(?:name)?|network|server|mta)\b|\byour domain\b|\b(?:dynamic|generic|residential) (?:ip|host|address)/i,
     reply: '550 5.1.1 Your host is not allowed to send to this domain',
   },
   {

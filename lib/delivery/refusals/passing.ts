@@ -51,6 +51,13 @@ export const SENDERS: Rule[] = [
     reply: '550 5.2.0 <hello@acme.com> From: Domain is invalid. Please provide a valid From: IB506',
   },
   {
+    // Many servers check the sender only at RCPT.
+    class: 'sender',
+    words:
+      /\benvelope[ -]?sender\b|\b(?:return|reverse)[ -]?path\b|\bmail from domain\b|\b(?:for|of) (?:the )?sender(?:'s)? domain|\bcall-?out\b|\bnull sender|\bbounces (?:are )?not\b|\bverify (?:the )?sender\b|\(sender\)/i,
+    reply: '550 Invalid envelope sender',
+  },
+  {
     class: 'sender',
     words: /domain of sender|unroutable sender|invalid dns mx or a/i,
     reply: '550 Requested action not taken: mailbox unavailable invalid DNS MX or A/AAAA resource record',
@@ -61,12 +68,14 @@ export const SENDERS: Rule[] = [
 export const EXPIRED: Rule[] = [
   {
     class: 'infrastructure',
-    words: /(?:internal (?:\w+ )?|system |mailer |configuration )(?:error|problem)|error in processing|misconfigur/i,
+    words:
+      /(?:internal (?:\w+ )?|system |server |mailer |configuration |protocol |unexpected )(?:error|problem)|error in processing|misconfigur/i,
     reply: '554 5.3.0 <ann@acme.com>: Recipient address rejected: Internal system error.',
   },
   {
     class: 'transient',
-    words: /(?:message|envelope|delivery|time) (?:has )?expired|retry time(?:out)? (?:exceeded|not reached)/i,
+    words:
+      /(?:message|envelope|delivery|time) (?:has )?expired|retry time(?:out)? (?:exceeded|not reached)|(?:system|server) (?:is )?(?:too )?busy|^(?:please )?try (?:again )?later/i,
     reply: '550 retry time not reached for any host after a long failure period',
   },
   {

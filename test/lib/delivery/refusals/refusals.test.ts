@@ -48,6 +48,35 @@ t.test('words about the recipient decide, in other languages and beside a link t
   t.equal(judgeReported(ours), 'failed policy', ours)
 })
 
+t.test('a server that refuses us or our sender at RCPT says nothing about the recipient', async t => {
+  const rows: Record<string, string[]> = {
+    'failed policy': [
+      '550 Sender IP must resolve.',
+      '550 Your domain acme.com has no MX',
+      '550 5.1.1 Sorry, your domain does not exist',
+      '550 Your hostname is bad',
+      '550 Dynamic IP rejected',
+      '550 Maximum number of recipients exceeded',
+    ],
+    'failed sender': [
+      '550 Invalid envelope sender',
+      '550 5.1.1 MAIL FROM domain has no MX',
+      '550 no mx for sender domain',
+      '550 Return path invalid',
+      '550 Bad reverse-path',
+      '550 callout failed',
+      '550 Bounces not accepted',
+      '550 Verify sender domain',
+      '550 5.1.1 unable to verify user (sender)',
+    ],
+    'failed infrastructure': ['550 Server error', '550 Unexpected error', '550 Protocol error'],
+    'failed transient': ['550 System busy', '550 Please try again later'],
+  }
+  for (const [verdict, replies] of Object.entries(rows)) {
+    for (const reply of replies) t.equal(judgeInSession(reply), verdict, reply)
+  }
+})
+
 t.test('words in a reply override a code that contradicts them', async t => {
   const rows: [verdict: string, reply: string][] = [
     [
