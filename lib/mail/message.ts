@@ -107,7 +107,7 @@ function layOutBody({ text, html, attachments, seed }: MessageHead): MimePart {
   const files: MimePart[] = []
   for (const [index, attachment] of attachments.entries()) {
     if (index === invitation) continue
-    if (html !== null && isShown(attachment)) shown.push(filePart(attachment, index, 'inline'))
+    if (hasHtml(html) && isShown(attachment)) shown.push(filePart(attachment, index, 'inline'))
     else files.push(filePart(attachment, index, 'attachment'))
   }
   const forms = layOutText(text, html)
@@ -123,8 +123,13 @@ function layOutBody({ text, html, attachments, seed }: MessageHead): MimePart {
 
 /** Lays out the text and the html, the plainest first. */
 function layOutText(text: string | null, html: string | null): MimePart[] {
-  if (html === null) return [textPart('plain', text ?? '')]
+  if (!hasHtml(html)) return [textPart('plain', text ?? '')]
   return text === null ? [textPart('html', html)] : [textPart('plain', text), textPart('html', html)]
+}
+
+/** Blank html is no part of a message: mail clients would show it in place of the text. */
+function hasHtml(html: string | null): html is string {
+  return html !== null && /\S/.test(html)
 }
 
 /** Tells whether the html can show a file. Inline text would be read as part of the message. */

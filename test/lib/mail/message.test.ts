@@ -38,6 +38,14 @@ t.test('the boundary depends on the seed, and all bytes on the message alone', a
   t.not(source(both), source({ ...both, seed: 'another' }))
 })
 
+t.test('blank html is left out, since mail clients would show it in place of the text', async t => {
+  for (const html of ['', ' \n']) {
+    const blank = source({ text: 'Hi', html })
+    t.match(blank, /Content-Type: text\/plain.*SGk=/s)
+    t.notMatch(blank, /multipart|text\/html/, JSON.stringify(html))
+  }
+})
+
 t.test('text comes before html, a single part is not multipart, and no part is an empty text', async t => {
   t.match(source({ html: '<p>Hi</p>' }), /multipart\/alternative.*text\/plain.*SGk=.*text\/html.*PHA\+SGk8L3A\+/s)
   t.notMatch(source({ text: null, html: '<p>Hi</p>' }), /multipart|text\/plain/)

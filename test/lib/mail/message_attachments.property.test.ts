@@ -60,7 +60,7 @@ function given({ attachments, html }: Mail) {
   const files = attachments.map(({ filename, content_type, content_id, content_disposition, content }) => {
     const [type = ''] = content_type?.split(';') ?? []
     const isInline = content_disposition === 'inline' && content_id !== null && !type.startsWith('text/')
-    const isShown = html !== null && isInline
+    const isShown = html !== null && html.trim() !== '' && isInline
     const cid = content_id === null ? null : `<${content_id}>`
     return { name: safeFilename(filename), type, cid, isShown, content: content.toString('base64') }
   })
