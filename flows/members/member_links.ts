@@ -21,6 +21,7 @@ import {
 } from '#sql/members/members.ts'
 import { deleteSessions } from '#sql/members/sessions.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
+import { refuseDuplicate } from '#sql/retry.ts'
 
 type Links = Pick<Foundation, 'config' | 'pool' | 'secrets'>
 type Maker = Pick<Foundation, 'config' | 'secrets'>
@@ -95,11 +96,9 @@ async function join(tx: Tx, link: MemberLink, { email, name, password }: Given):
   const address = link.email ?? email
   if (!address) throw new ApiError('missing_required_field', 'Missing `email` field.')
   await deleteLeftMember(tx, address)
-  if (await findLogin(tx, address)) {
-    throw new ApiError('validation_error', `${address} is a member already: sign in, then open the link again.`)
-  }
   const id = newId()
-  await insertMember(tx, { id, email: address, name, password, is_operator: link.purpose === 'setup' })
+  const inserted = insertMember(tx, { id, email: address, name, password, is_operator: link.purpose === 'setup' })
+  await inserted.catch(refuseDuplicate(`${address} is a member already: sign in, then open the link again.`, 422))
   await saveMembership(tx, link.account_id as string, id, link.role as Role)
   return id
 }

@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { createInvitation } from '#flows/members/member_links.ts'
+import { newId } from '#lib/ids.ts'
+import { insertMember } from '#sql/members/members.ts'
 import { startApi } from '#test/support/api.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { newMember, PASSWORD, sessionOf } from '#test/support/members.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -65,6 +68,19 @@ t.test('a member who was removed from the only account can be invited again', as
   t.equal(await follow(url, { name: 'Back', password: PASSWORD }), 303)
   const { data } = (await askAs(owner, 'GET', '/members')).body
   t.match(data[0], { email: gone.email, role: 'view_only' })
+})
+
+t.test('a person who becomes a member while following an invitation is told to sign in', async t => {
+  const email = 'twice@b.com'
+  const invitation = { account_id: account.id, email, role: 'admin', invited_by: null } as const
+  const url = await createInvitation(world.pool, world, invitation)
+  const elsewhere = await begin(world, tx =>
+    insertMember(tx, { id: newId(), email, name: 'Ann', password: null, is_operator: false }),
+  )
+  const following = follow(url, { name: 'Ann', password: PASSWORD })
+  await untilBlocked(world, '%INSERT INTO members%')
+  await elsewhere.commit()
+  t.equal(await following, 422)
 })
 
 t.test('removing a member revokes invitations of and by the member', async t => {
