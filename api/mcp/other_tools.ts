@@ -17,7 +17,7 @@ const change = toolOf({ name: 'change', operation: 'updateTemplate', title: '', 
 const saveTemplate: Tool = {
   ...create,
   input: { ...create.input, required: [] },
-  run: (ctx, values: Values) => (values.id === undefined ? create : change).run(ctx, values),
+  run: (ctx, values: Values) => ((values.id ?? null) === null ? create : change).run(ctx, values),
 }
 
 export const otherTools: Tool[] = [

@@ -169,6 +169,10 @@ t.test('create_campaign and save_template make drafts, and refuse `send`', async
   await call(client, 'save_template', { id: saved.json.id, html: '<p>{{x|2}}</p>' })
   shows(t, (await call(client, 'render_template', { id: saved.json.id })).json, { html: '<p>2</p>' })
   shows(t, (await api.request('GET', `/api/templates/${saved.json.id}`)).body, { status: 'draft' })
+  // Some clients give every argument, with null for what is not meant.
+  const given = { id: null, alias: null, subject: null, html: '<p>New</p>', name: 'New', variables: null }
+  const created = await call(client, 'save_template', given)
+  shows(t, created, { isError: false, json: { name: 'New' } })
 })
 
 t.test('an email that is meant for later is never sent at once', async t => {
