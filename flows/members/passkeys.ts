@@ -107,13 +107,12 @@ export async function signInByPasskey(
   credential: string,
   client: Client,
 ): Promise<string> {
-  const find = async () => ({ member_id: await findByPasskey(services, credential), password: null })
-  return startFound(services, client, 'passkey', find)
+  return startFound(services, client, 'passkey', () => findByPasskey(services, credential))
 }
 
 type PasskeyServices = Services & { useChallenge: CountUse }
 
-async function findByPasskey(services: PasskeyServices, credential: string): Promise<string> {
+async function findByPasskey(services: PasskeyServices, credential: string) {
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   const response = await orRefuse(async () => JSON.parse(credential) as AuthenticationResponseJSON)
   const id = /^[\w-]+$/.exec(String(response?.id))?.[0] // other text may have a NUL character, which Postgres rejects
@@ -134,7 +133,7 @@ async function findByPasskey(services: PasskeyServices, credential: string): Pro
   )
   if (!verified) throw refusal()
   await noteUseOfPasskey(services.pool, passkey.id, authenticationInfo.newCounter)
-  return passkey.member_id
+  return { member_id: passkey.member_id, password: null }
 }
 
 const refusal = (cause?: unknown) =>

@@ -14,7 +14,7 @@ const START_MS = 60_000
  * Threads for calls that may never end. Each thread runs one call at a time and is terminated if the call takes too long, even in
  * an endless loop. Waiting for a free thread and starting one, which takes seconds on a busy machine, do not count.
  *
- * Besides its default export, which makes the calls, `file` exports `ready`, which does nothing.
+ * Besides its default export, which makes the calls, `file` exports `ready`, which may prepare for the first one.
  */
 export class Threads<Input, Output> {
   readonly #pool: Piscina<Input, Output>

@@ -20,7 +20,7 @@ export function trackPart(html: string, slots: Placeholder[], { opens, clicks }:
     const piece = marks.length < MAX_TRACKED_LINKS ? linkOf(html, href, marks.length) : null
     if (piece) marks.push({ from: href.from, to: href.to, piece })
   }
-  if (opens) addPixel(marks, body_end)
+  if (opens && /\S/.test(html)) addPixel(marks, body_end) // blank html is no part of the message
   return { pieces: cutAtMarks(html, slots, marks), length: html.length }
 }
 

@@ -3,7 +3,7 @@ import type { Category } from './category.ts'
 import { clipReply, type ReplyBody } from './own_text.ts'
 import type { ReplyTask } from './reply_thread.ts'
 
-/** The thread is kept for a while, since compiling its hundreds of patterns takes a third of a second. */
+/** The thread is kept for a while, since compiling its hundreds of patterns takes a second. */
 const LIMITS = { count: 1, deadline_ms: 5_000, heap_mb: 128, idle_ms: 30_000 }
 
 let threads: Threads<ReplyTask, string | null> | null = null

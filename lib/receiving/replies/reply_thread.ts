@@ -8,5 +8,7 @@ export default function read(task: ReplyTask): string | null {
   return 'own_text_of' in task ? ownText(task.own_text_of) : categorizeReply(task.category_of)
 }
 
-/** See `Threads`. */
-export function ready(): void {}
+/** See `Threads`. The first use of a pattern compiles it, for Latin-1 and for other text: a second for all of them. */
+export function ready(): void {
+  for (const text of ['x', '😀']) categorizeReply(ownText({ text, html: null }))
+}
