@@ -61,6 +61,9 @@ function same(request: Request): Request {
   return request
 }
 
+/** Items per page if none are asked for: operations whose default is all, up to 1,000, would return more than a model can read. */
+const PAGE = 20
+
 /** Sorts values into path, query and body. */
 function requestOf({ params = {}, query, body }: Operation, values: Values): Request {
   const inQuery = Object.keys(propertiesOf(query && requestSchema(query)))
@@ -68,7 +71,7 @@ function requestOf({ params = {}, query, body }: Operation, values: Values): Req
   const rest = Object.entries(values).filter(([name]) => !taken.has(name))
   return {
     params: textsOf(Object.keys(params), values),
-    query: textsOf(inQuery, values),
+    query: { ...(inQuery.includes('limit') ? { limit: `${PAGE}` } : {}), ...textsOf(inQuery, values) },
     ...(body ? { body: Object.fromEntries(rest) } : {}),
   }
 }
@@ -93,6 +96,7 @@ function inputOf(
   const asked = query ? simplify(requestSchema(query)) : {}
   const ids = Object.entries(params).map(([name, { description }]) => [name, { type: 'string', description }])
   const all: Properties = { ...Object.fromEntries(ids), ...propertiesOf(asked), ...propertiesOf(given), ...more }
+  if (all.limit) all.limit = { ...all.limit, description: `Number of items per page. Default: ${PAGE}.` }
   const names = Object.keys(all).filter(name => !only || only.includes(name) || name in more)
   const needed = [
     ...Object.keys(params),
