@@ -183,6 +183,14 @@ t.test('a batch of any length is sent, and a second run after a kill sends only 
   for (const { line, id } of again.lines.filter(({ id }) => id)) t.equal(subjects.get(id), `Line ${line - 1}`)
 })
 
+t.test('a batch to an address where nobody listens fails soon', async t => {
+  const path = await file('few.jsonl', JSON.stringify({ from, to: 'u@batch.com', subject: 'x', text: 'x' }))
+  const begin = performance.now()
+  const { code, error } = await shell.run(['emails', 'batch', path, '--base-url', 'http://127.0.0.1:1'])
+  shows(t, { code, ...error }, { code: 3, statusCode: 0, name: 'network_error' })
+  t.ok(performance.now() - begin < 20_000)
+})
+
 t.test('a batch may have any text, a byte order mark and CRLF', async t => {
   const emails = ['a\u2028b\u2029', 'ü🦄\u0085'].map(text => ({ from, to: 'u@batch.com', subject: 'x', text }))
   const path = await file('texts.jsonl', `\ufeff${emails.map(email => JSON.stringify(email)).join('\r\n')}`)

@@ -34,20 +34,23 @@ export const batchCommands: Command[] = [
 
 type Line = { line: number; text: string }
 type Parsed = Line & { email: NewEmail }
+type Patience = { retries?: number }
 type Result = { line: number; id: string } | { line: number; error: string }
 
-/** High, since a server limits requests per minute: a long run waits as often as it has to. */
+/** Of later requests: a long run waits as often as it has to. The first one fails soon, for example if the address is wrong. */
 const RETRIES = 100
 
 async function runBatch(call: Call): Promise<void> {
   const { operands, values, output } = call
   const counts = { accepted: 0, refused: 0 }
+  let patience: Patience = {}
   for await (const slice of slicesOf(call, operands[0] as string, Number(values.from_line ?? 1))) {
-    const results = await sendSlice(call, slice).catch((error: unknown) => {
+    const results = await sendSlice(call, slice, patience).catch((error: unknown) => {
       output.note(`Lines before ${slice[0]?.line} are done. Continue with --from-line ${slice[0]?.line}.`)
       throw error
     })
     for (const result of results) counts['error' in result ? 'refused' : 'accepted']++
+    if (values.retries === undefined) patience = { retries: RETRIES }
     output.items(results)
     output.progress('Done:', counts.accepted + counts.refused, null)
   }
@@ -79,7 +82,7 @@ async function* slicesOf({ signal }: Call, path: string, from_line: number): Asy
 }
 
 /** Sends a request, and another one for emails that the batch did not send in time. Returns results in the order of lines. */
-async function sendSlice(call: Call, slice: Line[]): Promise<Result[]> {
+async function sendSlice(call: Call, slice: Line[], patience: Patience): Promise<Result[]> {
   const parsed: Parsed[] = []
   const results: Result[] = []
   for (const line of slice) {
@@ -88,15 +91,17 @@ async function sendSlice(call: Call, slice: Line[]): Promise<Result[]> {
     else results.push({ line: line.line, error: 'The line is not a JSON object.' })
   }
   const key = (call.values.key as string | undefined) ?? hashOf(slice)
-  if (parsed.length > 0) results.push(...(await sendLines(call, parsed, `${key}:${slice[0]?.line}`)))
+  if (parsed.length > 0)
+    results.push(...(await sendLines(call, parsed, { ...patience, idempotencyKey: `${key}:${slice[0]?.line}` })))
   return results.sort((one, other) => one.line - other.line)
 }
 
-async function sendLines(call: Call, lines: Parsed[], idempotencyKey: string): Promise<Result[]> {
-  const { signal } = call
+type Sending = Patience & { idempotencyKey: string }
+
+async function sendLines(call: Call, lines: Parsed[], sending: Sending): Promise<Result[]> {
   try {
     const emails = lines.map(({ email }) => email)
-    const options = { idempotencyKey, validation: 'permissive' as const, retries: RETRIES, signal }
+    const options = { ...sending, validation: 'permissive' as const, signal: call.signal }
     const { data, errors = [] } = await call.client().emails.batch(emails, options)
     // The result has the line, so that the index in the message would only confuse.
     const refused = new Map(errors.map(({ index, message }) => [index, message.replace(/`emails\[\d+\]\.?/, '`')]))
@@ -111,7 +116,8 @@ async function sendLines(call: Call, lines: Parsed[], idempotencyKey: string): P
     const sent = new Map((error.details.sent as { index: number; id: string }[]).map(({ index, id }) => [index, id]))
     const rest = lines.filter((_, n) => !sent.has(n))
     const done = lines.flatMap(({ line }, n) => (sent.has(n) ? [{ line, id: sent.get(n) as string }] : []))
-    return rest.length > 0 ? [...done, ...(await sendLines(call, rest, `${idempotencyKey}:rest`))] : done
+    const next = { ...sending, idempotencyKey: `${sending.idempotencyKey}:rest` }
+    return rest.length > 0 ? [...done, ...(await sendLines(call, rest, next))] : done
   }
 }
 
