@@ -1,7 +1,7 @@
 import { sleep } from './calls/retries.ts'
 import { MailbrookError } from './error.ts'
 
-const FIRST_WAIT_MS = 200
+export const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 5_000
 
 type Limits = { within: number; signal?: AbortSignal }
@@ -19,7 +19,8 @@ export async function poll<Value>(
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
     const value = await read()
     if (isDone(value)) return value
-    if (Date.now() + wait > end) throw new MailbrookError(null, 'wait_timeout', `It was not done within ${within} ms.`)
-    await sleep(wait, signal)
+    const left = end - Date.now()
+    if (left <= 0) throw new MailbrookError(null, 'wait_timeout', `It was not done within ${within} ms.`)
+    await sleep(Math.min(wait, left), signal)
   }
 }

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { Mailbrook, MailbrookError } from '#client/source/index.ts'
+import { FIRST_WAIT_MS, poll } from '#client/source/poll.ts'
 import { startApi } from '#test/support/api.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
@@ -43,6 +44,17 @@ t.test('waitFor throws wait_timeout', async t => {
   const error = await client.emails.waitFor(id, { within: 300 }).catch(error => error)
   t.ok(MailbrookError.is(error, 'wait_timeout'))
   shows(t, await client.emails.cancel(id), { id })
+})
+
+t.test('a wait that is shorter than the first pause reads once more at its end', async t => {
+  let reads = 0
+  const waiting = poll(
+    async () => ++reads,
+    () => false,
+    { within: FIRST_WAIT_MS - 1 },
+  )
+  await t.rejects(waiting, { name: 'wait_timeout' })
+  t.equal(reads, 2)
 })
 
 t.test('a permissive batch sends the valid emails', async t => {
