@@ -60,29 +60,22 @@ export async function announceSaved(
   saved: UpsertedContact[],
   joined: Set<string>,
 ): Promise<void> {
-  const created = saved.filter(({ outcome }) => outcome === 'created')
-  const changed = saved.filter(({ id, outcome }) => outcome === 'updated' || (outcome !== 'created' && joined.has(id)))
-  await announceContacts(
-    tx,
-    account_id,
-    'contact.created',
-    created.map(({ id }) => id),
-  )
-  await announceContacts(
-    tx,
-    account_id,
-    'contact.updated',
-    changed.map(({ id }) => id),
-  )
+  const created = idsOf(saved, ({ outcome }) => outcome === 'created')
+  const updated = idsOf(saved, ({ id, outcome }) => outcome === 'updated' || (outcome !== 'created' && joined.has(id)))
+  await announceContacts(tx, account_id, 'contact.created', created)
+  await announceContacts(tx, account_id, 'contact.updated', updated)
 }
 
 /** Starts the automations of contacts that are new or have unsubscribed. */
 export async function triggerAutomations(tx: Tx, account_id: string, saved: UpsertedContact[]): Promise<void> {
-  const idsOf = (test: (contact: UpsertedContact) => boolean) => saved.filter(test).map(({ id }) => id)
-  const created = idsOf(({ outcome }) => outcome === 'created')
-  const gone = idsOf(({ unsubscribed, was_unsubscribed }) => unsubscribed && was_unsubscribed === false)
+  const created = idsOf(saved, ({ outcome }) => outcome === 'created')
+  const gone = idsOf(saved, ({ unsubscribed, was_unsubscribed }) => unsubscribed && was_unsubscribed === false)
   await emitContactEvents(tx, account_id, 'contact.created', created)
   await emitContactEvents(tx, account_id, 'contact.unsubscribed', gone)
+}
+
+function idsOf(saved: UpsertedContact[], isMeant: (contact: UpsertedContact) => boolean): string[] {
+  return saved.filter(isMeant).map(({ id }) => id)
 }
 
 /** Records a consent for each contact that has unsubscribed or subscribed. */

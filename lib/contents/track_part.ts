@@ -1,3 +1,4 @@
+import { isBlankHtml } from '#lib/mail/mime/blank_html.ts'
 import type { Placeholder } from '#lib/templates/placeholders.ts'
 import { type CompiledPart, cutAt, type FilledLink, type LinkSlot, type PixelSlot, valueSlot } from './content_parts.ts'
 import { type FoundHref, findPlaces } from './find_links.ts'
@@ -20,7 +21,7 @@ export function trackPart(html: string, slots: Placeholder[], { opens, clicks }:
     const piece = marks.length < MAX_TRACKED_LINKS ? linkOf(html, href, marks.length) : null
     if (piece) marks.push({ from: href.from, to: href.to, piece })
   }
-  if (opens && /\S/.test(html)) addPixel(marks, body_end) // blank html is no part of the message
+  if (opens && !isBlankHtml(html)) addPixel(marks, body_end)
   return { pieces: cutAtMarks(html, slots, marks), length: html.length }
 }
 

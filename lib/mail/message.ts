@@ -1,4 +1,5 @@
 import { type AttachmentHead, isInvitation, typeOfFile } from '#lib/mail/mime/attachment.ts'
+import { isBlankHtml } from '#lib/mail/mime/blank_html.ts'
 import { filePart, invitationPart, type MimePart, multipart, textPart } from '#lib/mail/mime/body.ts'
 import { atomsField, type HeaderField, rawField, textField } from '#lib/mail/mime/field.ts'
 import { type Mailbox, mailboxesField } from '#lib/mail/mime/mailbox.ts'
@@ -127,9 +128,8 @@ function layOutText(text: string | null, html: string | null): MimePart[] {
   return text === null ? [textPart('html', html)] : [textPart('plain', text), textPart('html', html)]
 }
 
-/** Blank html is no part of a message: mail clients would show it in place of the text. */
 function hasHtml(html: string | null): html is string {
-  return html !== null && /\S/.test(html)
+  return html !== null && !isBlankHtml(html)
 }
 
 /** Tells whether the html can show a file. Inline text would be read as part of the message. */

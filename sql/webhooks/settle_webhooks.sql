@@ -90,7 +90,7 @@ BEGIN
       )) AS is_last
     ) l
     WHERE d.account_id = r.account_id AND d.event_id = r.event_id AND d.webhook_id = r.webhook_id
-      -- Failed without this attempt: the webhook was disabled during the request.
+      -- `failed` if the webhook was disabled during the request.
       AND d.state IN ('pending', 'failed') AND d.attempt = r.attempt
     RETURNING ROW(r.*)::webhook_result AS result
   )

@@ -34,23 +34,24 @@ export const batchCommands: Command[] = [
 
 type Line = { line: number; text: string }
 type Parsed = Line & { email: NewEmail }
-type Patience = { retries?: number }
+/** None: those of the client, which `--retries` sets. */
+type Retries = { retries?: number }
 type Result = { line: number; id: string } | { line: number; error: string }
 
-/** Of later requests: a long run waits as often as it has to. The first one fails soon, for example if the address is wrong. */
-const RETRIES = 100
+/** A long run waits as often as it has to. Only its first request fails soon, for example if the address is wrong. */
+const LATER_RETRIES = 100
 
 async function runBatch(call: Call): Promise<void> {
   const { operands, values, output } = call
   const counts = { accepted: 0, refused: 0 }
-  let patience: Patience = {}
   for await (const slice of slicesOf(call, operands[0] as string, Number(values.from_line ?? 1))) {
-    const results = await sendSlice(call, slice, patience).catch((error: unknown) => {
+    const isFirst = counts.accepted + counts.refused === 0
+    const retries = isFirst || values.retries !== undefined ? {} : { retries: LATER_RETRIES }
+    const results = await sendSlice(call, slice, retries).catch((error: unknown) => {
       output.note(`Lines before ${slice[0]?.line} are done. Continue with --from-line ${slice[0]?.line}.`)
       throw error
     })
     for (const result of results) counts['error' in result ? 'refused' : 'accepted']++
-    if (values.retries === undefined) patience = { retries: RETRIES }
     output.items(results)
     output.progress('Done:', counts.accepted + counts.refused, null)
   }
@@ -82,7 +83,7 @@ async function* slicesOf({ signal }: Call, path: string, from_line: number): Asy
 }
 
 /** Sends a request, and another one for emails that the batch did not send in time. Returns results in the order of lines. */
-async function sendSlice(call: Call, slice: Line[], patience: Patience): Promise<Result[]> {
+async function sendSlice(call: Call, slice: Line[], retries: Retries): Promise<Result[]> {
   const parsed: Parsed[] = []
   const results: Result[] = []
   for (const line of slice) {
@@ -91,18 +92,20 @@ async function sendSlice(call: Call, slice: Line[], patience: Patience): Promise
     else results.push({ line: line.line, error: 'The line is not a JSON object.' })
   }
   const key = (call.values.key as string | undefined) ?? hashOf(slice)
-  if (parsed.length > 0)
-    results.push(...(await sendLines(call, parsed, { ...patience, idempotencyKey: `${key}:${slice[0]?.line}` })))
+  const options = { ...retries, idempotencyKey: `${key}:${slice[0]?.line}` }
+  if (parsed.length > 0) results.push(...(await sendLines(call, parsed, options)))
   return results.sort((one, other) => one.line - other.line)
 }
 
-type Sending = Patience & { idempotencyKey: string }
-
-async function sendLines(call: Call, lines: Parsed[], sending: Sending): Promise<Result[]> {
+async function sendLines(
+  call: Call,
+  lines: Parsed[],
+  options: Retries & { idempotencyKey: string },
+): Promise<Result[]> {
   try {
     const emails = lines.map(({ email }) => email)
-    const options = { ...sending, validation: 'permissive' as const, signal: call.signal }
-    const { data, errors = [] } = await call.client().emails.batch(emails, options)
+    const permissive = { ...options, validation: 'permissive' as const, signal: call.signal }
+    const { data, errors = [] } = await call.client().emails.batch(emails, permissive)
     // The result has the line, so that the index in the message would only confuse.
     const refused = new Map(errors.map(({ index, message }) => [index, message.replace(/`emails\[\d+\]\.?/, '`')]))
     const ids = data.map(({ id }) => id)
@@ -116,7 +119,7 @@ async function sendLines(call: Call, lines: Parsed[], sending: Sending): Promise
     const sent = new Map((error.details.sent as { index: number; id: string }[]).map(({ index, id }) => [index, id]))
     const rest = lines.filter((_, n) => !sent.has(n))
     const done = lines.flatMap(({ line }, n) => (sent.has(n) ? [{ line, id: sent.get(n) as string }] : []))
-    const next = { ...sending, idempotencyKey: `${sending.idempotencyKey}:rest` }
+    const next = { ...options, idempotencyKey: `${options.idempotencyKey}:rest` }
     return rest.length > 0 ? [...done, ...(await sendLines(call, rest, next))] : done
   }
 }

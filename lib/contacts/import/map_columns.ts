@@ -1,7 +1,7 @@
 import { MAX_KEY, type PropertyType } from '#lib/contacts/new_property.ts'
 import { requireOnce } from '#lib/files/csv/header.ts'
 import type { ColumnMap } from './new_import.ts'
-import type { Column } from './options.ts'
+import { type Column, MEMBERS } from './options.ts'
 
 /** A column whose cells become a property. `is_asked`: the column map names it. `type` is null if the map does not give one. */
 export type PropertyColumn = { index: number; name: string; key: string; type: PropertyType | null; is_asked: boolean }
@@ -12,8 +12,6 @@ type Mapped = Omit<MappedColumns, 'ignored'>
 
 /** A column is missing, or is meant for two things. The message is a sentence. */
 export class ColumnError extends Error {}
-
-const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone'] as const
 
 /** Names of the column of addresses. */
 const EMAIL_NAMES = new Set(['email', 'e_mail', 'email_address'])

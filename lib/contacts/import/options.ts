@@ -3,11 +3,14 @@ import { OnConflict } from '#lib/contacts/contact_batch.ts'
 import { Subscription } from '#lib/contacts/new_contact.ts'
 import { PropertyType } from '#lib/contacts/new_property.ts'
 
+/** Members of a contact that columns of a file can set, besides properties. */
+export const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone'] as const
+
 /** A column of a file, by its index, and the member of a contact that its cells become. */
 const Column = z.object({
   index: z.int(),
   name: z.string(),
-  member: z.enum(['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone', 'property']),
+  member: z.enum([...MEMBERS, 'property']),
   /** Only for a property. */
   stored_as: z.string().optional(),
   type: PropertyType.optional(),

@@ -27,8 +27,8 @@ export type ServersOptions = {
   /** This host's name in EHLO: mail sent to it would return to us. */
   helo_name: string
   /**
-   * The port on which this host receives mail, which is sent on to nobody: its firewall forwards port 25 to it, but not for
-   * connections that it makes itself. 0: mail for itself would loop.
+   * The port on which this host receives mail: its firewall forwards port 25 there, but not for connections that it makes
+   * itself. It passes no mail on, so none can loop. 0: it receives none.
    */
   own_port?: number
   isOwn?: (address: string, policy: AddressPolicy) => boolean

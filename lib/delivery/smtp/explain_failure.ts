@@ -45,7 +45,7 @@ function withoutReply(error: ServerError, { phase }: Attempt, server: SmtpServer
 }
 
 function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {
-  // Whatever nodemailer calls it: it also reports a reply without a line end, after which the connection was closed.
+  // nodemailer names another command for a reply without a line end, after which the connection was closed.
   if (phase === 'dot') return 'dot'
   if (command === 'MAIL FROM') return 'mail'
   if (command === 'RCPT TO') return 'rcpt'

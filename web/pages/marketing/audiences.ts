@@ -20,10 +20,9 @@ type Person = Wire<Contact>
  */
 export async function audienceOptions(visit: Visit) {
   const rows = await listAll<Row>(visit.call, 'listAudiences')
-  const isDefault = ({ id, domain_id }: Row) => id === domain_id
-  return [...rows.filter(isDefault), ...rows.filter(row => !isDefault(row))].map(
-    ({ id, name, domain }) => [id, `${name} (${domain})`] as const,
-  )
+  const isOther = ({ id, domain_id }: Row) => Number(id !== domain_id)
+  const sorted = rows.toSorted((a, b) => isOther(a) - isOther(b))
+  return sorted.map(({ id, name, domain }) => [id, `${name} (${domain})`] as const)
 }
 
 const audiences = listPage<Row>({

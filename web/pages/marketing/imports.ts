@@ -1,3 +1,4 @@
+import { MEMBERS } from '#lib/contacts/import/options.ts'
 import type { ContactImport } from '#sql/contacts/import/imports.ts'
 import type { RecordError } from '#sql/contacts/import/record_errors.ts'
 import { type Html, html } from '#web/html.ts'
@@ -14,9 +15,6 @@ import { audienceOptions } from './audiences.ts'
 
 type Import = Wire<ContactImport>
 type WithErrors = Import & { errors: Wire<RecordError>[] }
-
-/** Fields of contacts that columns of a file may set. */
-const FIELDS = ['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone'] as const
 
 const imports = listPage<Import>({
   ...{ path: '/imports', title: 'Imports', operation: 'listContactImports' },
@@ -43,10 +41,10 @@ async function uploadForm(visit: Visit): Promise<Html> {
     fields: [
       {
         ...{ name: 'file', label: 'CSV file', type: 'file', accept: '.csv,text/csv', required: true },
-        hint: 'The first line has the column names: email, first_name, last_name, unsubscribed, do_not_track, timezone, and properties.',
+        hint: `The first line has the column names: ${MEMBERS.join(', ')}, and properties.`,
       },
       { name: 'audience_id', label: 'Audience', type: 'select', options: await audienceOptions(visit) },
-      ...FIELDS.map(column),
+      ...MEMBERS.map(column),
       {
         ...{ name: 'columns', label: 'Columns for properties', type: 'textarea', rows: 3 },
         hint: 'Only for columns that are not named like their property. One per line, as property = column.',
@@ -109,7 +107,7 @@ function errorTable(rows: Wire<RecordError>[]): Html {
 
 /** Reads the column map from the form; undefined if all its fields are empty. */
 function columnMap(form: Form): object | undefined {
-  const fields = FIELDS.flatMap(name => (form.optional(`column_${name}`) ? [[name, form.text(`column_${name}`)]] : []))
+  const fields = MEMBERS.flatMap(name => (form.optional(`column_${name}`) ? [[name, form.text(`column_${name}`)]] : []))
   const properties = form.lines('columns').map(line => {
     const [key = '', ...column] = line.split('=')
     return [key.trim(), { column: column.join('=').trim() || key.trim() }]
