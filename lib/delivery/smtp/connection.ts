@@ -36,6 +36,14 @@ export function refusalOf(envelope: SMTPConnection.Envelope): ServerError | unde
   return mailError ?? rejectedErrors?.[0]
 }
 
+/**
+ * Tells if the last reply, to DATA, was 354 (RFC 5321 4.3.2). Some servers reply twice to the end of a message; then each command of the
+ * next one gets the reply to the command before it, and DATA a 250. A few servers always say 250 there, even for a first message.
+ */
+export function asksForContent({ lastServerResponse }: SMTPConnection): boolean {
+  return String(lastServerResponse).startsWith('3')
+}
+
 /** Makes the connection ready for another message. */
 export function reset(connection: SMTPConnection): Promise<void> {
   return promised(connection, done => connection.reset(done))

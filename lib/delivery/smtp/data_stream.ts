@@ -4,6 +4,9 @@ import type { Outgoing } from '#lib/delivery/transport.ts'
 /** Bytes of a message written at a time. Bytes that the server has not accepted hold back the rest, and the fence. */
 const SLICE = 64 * 1024
 
+/** `isInStep`: the last reply is the reply to DATA, as far as can be told. */
+type ConnectionState = { isOpen: () => boolean; isInStep: () => boolean }
+
 /** One attempt to send a message. Its stream yields the bytes, waits for the fence, and only then ends, which writes the dot. */
 export class Attempt {
   /** `pre`: no dot yet; `refused`: the fence refused the dot, so it is not written; `dot`: it is written. */
@@ -13,7 +16,7 @@ export class Attempt {
   onDot: () => void = () => {}
   readonly content: Readable
 
-  constructor(outgoing: Outgoing, isOpen: () => boolean) {
+  constructor(outgoing: Outgoing, connection: ConnectionState) {
     const { length } = outgoing.message.bytes
     let position = 0
     const push = () => {
@@ -21,13 +24,17 @@ export class Attempt {
       const slice = outgoing.message.bytes.subarray(position, position + SLICE)
       position += slice.length
       this.content.push(slice)
-      if (position >= length) void this.#end(outgoing, isOpen)
+      if (position >= length) void this.#end(outgoing, connection)
     }
     this.content = new Readable({
       highWaterMark: SLICE,
       read: () => {
         if (position >= length) return
         const isFirst = !this.isBegun
+        if (isFirst && !connection.isInStep()) {
+          this.content.destroy(new Error('the replies of the server do not match our commands'))
+          return
+        }
         this.isBegun = true
         // A server that accepts everything at once would get a large message in one turn of the event loop.
         if (isFirst) push()
@@ -38,7 +45,7 @@ export class Attempt {
     this.content.on('error', () => {})
   }
 
-  async #end(outgoing: Outgoing, isOpen: () => boolean): Promise<void> {
+  async #end(outgoing: Outgoing, connection: ConnectionState): Promise<void> {
     let allowed = false
     let cause = new Error('the lease was lost')
     try {
@@ -51,7 +58,7 @@ export class Attempt {
     if (!allowed) {
       this.phase = 'refused'
       this.content.destroy(cause)
-    } else if (isOpen()) {
+    } else if (connection.isOpen()) {
       this.phase = 'dot'
       this.onDot()
       this.content.push(null)

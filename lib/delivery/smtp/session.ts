@@ -1,7 +1,7 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { type Deadline, TimedStep } from '#lib/async/timed_step.ts'
 import type { Outcome, Outgoing } from '#lib/delivery/transport.ts'
-import { connect, type Protection, protectionOf, refusalOf, reset, sendMessage } from './connection.ts'
+import { asksForContent, connect, type Protection, protectionOf, refusalOf, reset, sendMessage } from './connection.ts'
 import { Attempt } from './data_stream.ts'
 import { connectError, type ServerError } from './errors.ts'
 import { explainFailure } from './explain_failure.ts'
@@ -58,7 +58,8 @@ export class SmtpSession {
 
   /** Sends one message. After an error the phase reached decides if a retry is safe, never the error's code. */
   async send(outgoing: Outgoing): Promise<Outcome> {
-    const attempt = new Attempt(outgoing, () => this.#open)
+    const isInStep = () => this.sent === 1 || asksForContent(this.#connection)
+    const attempt = new Attempt(outgoing, { isOpen: () => this.#open, isInStep })
     this.sent++
     this.wasStale = false
     try {

@@ -119,6 +119,31 @@ t.test('a refusal counts even if the server then closes the connection or falls 
   }
 })
 
+t.test('a server that replies twice to a message does not get the next one on that connection', async t => {
+  for (const ehlo of ['250 script', '250-script\r\n250 PIPELINING']) {
+    for (const surplus of [1, 2, 3]) {
+      let mails = 0
+      const server = await startScript(t, line => {
+        if (line.startsWith('EHLO')) return ehlo
+        const isSecond = line.startsWith('MAIL') && ++mails === 2
+        return isSecond ? `${'250 2.0.0 Queued\r\n'.repeat(surplus)}250 Ok` : undefined
+      })
+      const session = await server.open()
+      shows(t, await session.send(outgoing()), { outcome: 'delivered' })
+      const outcome = await session.send(outgoing({ fence: () => Promise.reject(new Error('asked for the fence')) }))
+      const reason = 'The connection to 127.0.0.1 failed: the replies of the server do not match our commands'
+      shows(t, outcome, { outcome: 'deferred', class: 'infrastructure', reason }, JSON.stringify({ ehlo, surplus }))
+      shows(t, session, { wasStale: true, isOpen: false })
+    }
+  }
+})
+
+t.test('a server that asks for the content with 250 gets it', async t => {
+  const server = await startScript(t, line => (line === 'DATA' ? '250 Go' : undefined))
+  const session = await server.open()
+  shows(t, await session.send(outgoing()), { outcome: 'delivered' })
+})
+
 t.test('abort ends the session at once before the final dot, and after it waits for the reply', async t => {
   for (const [at, outcome] of Object.entries({
     RCPT: 'released',
