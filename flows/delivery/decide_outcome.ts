@@ -103,7 +103,7 @@ export function isHeld({ is_campaign }: { is_campaign: boolean }, { IN_DOUBT, IN
 }
 
 /** Returns the stored fields of a refusal. */
-function storedFields({ is_unanswered: _, retry_after: __, ...refused }: Refused): DeliveryResult {
+function storedFields({ is_about_server: _, retry_after: __, ...refused }: Refused): DeliveryResult {
   return refused
 }
 

@@ -7,8 +7,8 @@ import type { Outcome, Outgoing } from './transport.ts'
 export type Relay = { places: RelayPlaces; silence: Silence; deliver(outgoing: Outgoing): Promise<Outcome> }
 
 /**
- * Tries the relays in order, starting from the first for each message. The next one is tried if the relay gave no reply and the
- * message has not passed its fence, or if the relay is stalled. So the first relay gets all mail again as soon as its circuit
+ * Tries the relays in order, starting from the first for each message. The next one is tried if the relay failed or takes no
+ * mail from us, and the message has not passed its fence, or if the relay is stalled. So the first relay gets all mail again as soon as its circuit
  * breakers find that it works.
  */
 export async function deliverInTurn(
@@ -26,7 +26,7 @@ export async function deliverInTurn(
     const relay = await queue.take(untried, domainOf(outgoing.recipient), outgoing.signal)
     if (!relay) return { outcome: 'released', reason: 'The worker stopped.' }
     const outcome = await deliverBy(queue, relay, { ...outgoing, fence })
-    if (outcome.outcome !== 'deferred' || !outcome.is_unanswered) return outcome
+    if (outcome.outcome !== 'deferred' || !outcome.is_about_server) return outcome
     reasons.push(outcome.reason)
     untried = untried.filter(other => other !== relay)
     if (isFenced || untried.length === 0) return { ...outcome, reason: reasons.join(' ') }
@@ -59,7 +59,7 @@ async function deliverBy(queue: RelayQueue<Relay>, relay: Relay, outgoing: Outgo
   }
   try {
     const closed = silence.refuses(places.total)
-    if (closed) return { outcome: 'deferred', class: 'infrastructure', is_unanswered: true, reason: closed }
+    if (closed) return { outcome: 'deferred', class: 'infrastructure', is_about_server: true, reason: closed }
     const told = { ...outgoing, fence, onSilence }
     return (await silence.watch(told, places.total, async message => ({ outcome: await relay.deliver(message) })))
       .outcome

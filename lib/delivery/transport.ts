@@ -42,8 +42,8 @@ export type Refused = {
   bounce?: Bounce
   /** Seconds after which the server wants the next attempt. */
   retry_after?: number
-  /** There was no connection, or it broke before a reply, so another server may be tried. */
-  is_unanswered?: boolean
+  /** There was no connection, or it broke, or the server takes no mail from us now: another server may be tried. */
+  is_about_server?: boolean
 }
 
 /** The outcome of one attempt. `reply` is the last reply of the server, printable and clipped. */

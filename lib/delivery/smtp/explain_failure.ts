@@ -1,5 +1,5 @@
 import { DeadlineError } from '#lib/async/timed_step.ts'
-import { judgeReply } from '#lib/delivery/judge_reply.ts'
+import { judgeReply, type Refusal } from '#lib/delivery/judge_reply.ts'
 import { formatReply, parseReply, type Stage } from '#lib/delivery/smtp_reply.ts'
 import type { Outcome } from '#lib/delivery/transport.ts'
 import type { Attempt } from './data_stream.ts'
@@ -24,14 +24,24 @@ export function explainFailure(error: ServerError, attempt: Attempt, server: Smt
     const stage = stageOf(error.command, attempt.phase)
     // After a refusal in the middle of the message the rest of it is still on its way: only a new connection is clean.
     const isUnclean = code === 421 || (attempt.isBegun && attempt.phase !== 'dot')
+    const outcome = judgeReply(error.response ?? '', stage)
     return {
-      outcome: judgeReply(error.response ?? '', stage),
+      outcome: isAboutServer(outcome, code, stage) ? { ...outcome, is_about_server: true } : outcome,
       wasStale: code === 421 && stage === 'mail',
       connection: isUnclean ? 'close' : 'reset',
     }
   }
   const wasStale = !attempt.isBegun && !isStopped && !error.response && !(error instanceof DeadlineError)
   return { outcome: withoutReply(error, attempt, server, isStopped), wasStale, connection: 'close' }
+}
+
+/**
+ * Tells whether the server takes no mail from us now, rather than not this message: it asks for another configuration, closes the
+ * connection (421), or defers before it knows the recipient.
+ */
+function isAboutServer({ outcome, class: cause }: Refusal, code: number, stage: Stage): boolean {
+  if (outcome !== 'deferred' || stage === 'dot') return false
+  return cause === 'infrastructure' || code === 421 || stage === 'connect' || stage === 'mail'
 }
 
 function withoutReply(error: ServerError, { phase }: Attempt, server: SmtpServer, isStopped: boolean): Outcome {
@@ -41,7 +51,7 @@ function withoutReply(error: ServerError, { phase }: Attempt, server: SmtpServer
   if (isStopped) return { outcome: 'released', reason: 'The worker stopped.' }
   const said = error.response ? { reply: formatReply(error.response) } : {}
   const reason = `The connection to ${server.label ?? server.host} failed: ${cause}`
-  return { outcome: 'deferred', class: 'infrastructure', reason, is_unanswered: true, ...said }
+  return { outcome: 'deferred', class: 'infrastructure', reason, is_about_server: true, ...said }
 }
 
 function stageOf(command: string | undefined, phase: Attempt['phase']): Stage {

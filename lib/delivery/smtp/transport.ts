@@ -7,7 +7,7 @@ import type { SmtpServer, SmtpTimeouts } from './server.ts'
 import { SmtpSession } from './session.ts'
 import { SessionPool } from './session_pool.ts'
 
-const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true } as const
+const unreached = { outcome: 'deferred', class: 'infrastructure', is_about_server: true } as const
 
 /** Parses a relay URL such as `smtp://user:pass@host:587?tls.rejectUnauthorized=false`. */
 export function relayServer(url: string, helo_name: string): SmtpServer {

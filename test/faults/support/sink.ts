@@ -22,6 +22,8 @@ export type SinkOptions = {
   ehlo?: string
   /** The reply to STARTTLS; TLS does not follow. */
   starttls?: string
+  /** The reply to MAIL, such as `451 4.3.0 Busy`. 421 closes the connection. */
+  mail?: string
 }
 
 export type Sink = {
@@ -73,8 +75,8 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     counts.connections++
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    const { greeting, ehlo, starttls } = options
-    serve(socket, { greeting, ehlo, starttls, attempts, take, hold })
+    const { greeting, ehlo, starttls, mail } = options
+    serve(socket, { greeting, ehlo, starttls, mail, attempts, take, hold })
   })
   server.listen(options.port ?? 0, host)
   await once(server, 'listening')

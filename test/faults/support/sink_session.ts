@@ -4,6 +4,8 @@ export type Terms = {
   greeting?: string | undefined
   ehlo?: string | undefined
   starttls?: string | undefined
+  /** The reply to MAIL. 421 closes the connection. */
+  mail?: string | undefined
   /** The number of attempts per recipient to defer, over all connections. */
   attempts: Map<string, number>
   take(mail_from: string, rcpts: string[], content: Buffer): void
@@ -66,13 +68,19 @@ class Session {
   obey(verb: string, line: string): Reply {
     if (verb === 'EHLO') return this.terms.ehlo ?? '250-sink\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES'
     if (line === 'STARTTLS' && this.terms.starttls) return this.terms.starttls
-    if (verb === 'MAIL') return this.startTransaction(addressOf(line))
+    if (verb === 'MAIL') return this.startMail(addressOf(line))
     if (verb === 'RCPT') return this.addRecipient(addressOf(line))
     if (verb === 'DATA') return this.startContent()
     if (verb === 'RSET') return this.startTransaction('')
     if (verb === 'HELO' || verb === 'NOOP') return '250 sink'
     if (verb === 'QUIT') return this.close('221 2.0.0 Bye')
     return '502 5.5.1 Unknown command'
+  }
+
+  startMail(mail_from: string): Reply {
+    const reply = this.startTransaction(mail_from)
+    const { mail } = this.terms
+    return mail?.startsWith('421') ? this.close(mail) : (mail ?? reply)
   }
 
   startTransaction(mail_from: string): Reply {

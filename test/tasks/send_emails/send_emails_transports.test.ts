@@ -70,6 +70,22 @@ t.test('a relay that fails during a message is skipped, but not after the final 
   t.equal(second.messages.length, 1, 'otherwise a recipient might get it twice')
 })
 
+t.test('a relay that takes no mail from us is skipped', async t => {
+  const account = await newAccount(world)
+  const second = await startInbox(t)
+  const refusals = ['451 4.3.0 Try later', '421 4.7.0 Too many messages', '530 5.7.0 Authentication required']
+  for (const mail of refusals) {
+    const first = await openSink(t, { mail })
+    const work = openWork(t, world, `${first.url},${second.url}`)
+    shows(t, await send(work, account, { to: 'ok@y.com' }), { status: 'delivered' }, mail)
+    t.equal(first.messages, 0)
+  }
+  const closing = await openSink(t)
+  const work = openWork(t, world, `${closing.url},${second.url}`)
+  shows(t, await send(work, account, { to: '421@y.com' }), { status: 'delivered' }, '421 at RCPT')
+  t.equal(second.messages.length, refusals.length + 1)
+})
+
 t.test('a reply of a relay about the message is final, and no other relay is tried', async t => {
   const account = await newAccount(world)
   const first = await openSink(t)

@@ -89,7 +89,7 @@ t.test('a rejection during the message counts, and the connection is not reused'
 t.test('a refusal counts even if the server then closes the connection or falls silent', async t => {
   const bounced = { outcome: 'bounced', reply: '550 5.1.1 No such user' }
   const blocked = { outcome: 'failed', reply: '554 5.7.1 Blocked', class: 'policy' }
-  const deferred = { outcome: 'deferred', reply: '451 4.7.1 Greylisted', is_unanswered: undefined }
+  const deferred = { outcome: 'deferred', reply: '451 4.7.1 Greylisted', is_about_server: undefined }
   const cases = [
     ['RCPT', bounced],
     ['RCPT', deferred],

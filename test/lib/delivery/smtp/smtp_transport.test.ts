@@ -111,7 +111,7 @@ t.test('closing the transport leaves a message after its final dot in doubt', as
 t.test('the transport pauses after five failed connections', async t => {
   const { sink, transport } = await open(t, { greeting: '421 4.3.2 Busy' })
   const reason = `No connection to 127.0.0.1:${sink.port}: Invalid greeting. response=421 4.3.2 Busy: 421 4.3.2 Busy`
-  const unreached = { outcome: 'deferred', class: 'infrastructure', is_unanswered: true }
+  const unreached = { outcome: 'deferred', class: 'infrastructure', is_about_server: true }
   for (let i = 0; i < 5; i++) {
     t.strictSame(await send(transport, 'ok'), { ...unreached, reason, reply: '421 4.3.2 Busy' })
   }
