@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiError } from '#lib/errors.ts'
+import { ApiError, notFound } from '#lib/errors.ts'
 import { sqlState } from './pool.ts'
 
+const FOREIGN_KEY_VIOLATION = '23503'
 const UNIQUE_VIOLATION = '23505'
 
 const MAX_RETRIES = 3
@@ -40,6 +41,11 @@ export function refuseDuplicate(message: string, statusCode = 409): (error: unkn
       ? new ApiError('validation_error', message, { statusCode, cause })
       : cause
   }
+}
+
+/** Handles errors of a statement that adds a row to a domain: it throws 404 if the domain was deleted meanwhile. */
+export function refuseDeletedDomain(cause: unknown): never {
+  throw sqlState(cause) === FOREIGN_KEY_VIOLATION ? notFound('Domain') : cause
 }
 
 /** Returns true if a lock was not available within lock_timeout. */

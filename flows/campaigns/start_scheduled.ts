@@ -1,7 +1,12 @@
 import { ApiError } from '#lib/errors.ts'
 import type { Log } from '#lib/log.ts'
 import type { CampaignId } from '#sql/campaigns/campaigns.ts'
-import { failCampaign, listDueCampaigns, lockDueCampaign } from '#sql/campaigns/start/start_campaign.ts'
+import {
+  type DueCampaign,
+  failCampaign,
+  listDueCampaigns,
+  lockDueCampaign,
+} from '#sql/campaigns/start/start_campaign.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type CampaignConfig, checkCampaign } from './check_campaign.ts'
 import { beginSending } from './start_campaign.ts'
@@ -17,8 +22,12 @@ const AT_ONCE = 100
  */
 export async function startScheduled(services: Services): Promise<void> {
   const errors: unknown[] = []
-  for (const campaign of await listDueCampaigns(services.pool, AT_ONCE)) {
-    await startDue(services, campaign).catch(error => errors.push(error))
+  // Goes on after those that could not be started: they stay due, and would keep all others from starting.
+  for (let last: DueCampaign | null = null; ; ) {
+    const due = await listDueCampaigns(services.pool, last, AT_ONCE)
+    for (const campaign of due) await startDue(services, campaign).catch(error => errors.push(error))
+    if (due.length < AT_ONCE) break
+    last = due.at(-1) as DueCampaign
   }
   if (errors.length > 0) throw new AggregateError(errors, 'some scheduled campaigns could not be started')
 }

@@ -11,18 +11,20 @@ import {
 } from '#sql/contacts/audiences.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
-import { refuseDuplicate } from '#sql/retry.ts'
+import { refuseDeletedDomain, refuseDuplicate } from '#sql/retry.ts'
 
 const NAME_TAKEN = '`name` is used by another audience of the domain.'
 
-/** Adds an audience to a domain. @throws {ApiError} 409 if the domain has one of this name */
+/** Adds an audience to a domain. @throws {ApiError} 404 for the domain; 409 if it has one of this name */
 export async function createAudience(
   pool: Pool,
   audience: { account_id: string; domain_id: string; name: string },
 ): Promise<Audience> {
   const { account_id } = audience
   const id = newId()
-  await insertAudience(pool, { ...audience, id }).catch(refuseDuplicate(NAME_TAKEN))
+  await insertAudience(pool, { ...audience, id })
+    .catch(refuseDeletedDomain)
+    .catch(refuseDuplicate(NAME_TAKEN))
   return orNotFound('Audience', await findAudience(pool, account_id, id))
 }
 

@@ -5,8 +5,8 @@ import { newId } from '#lib/ids.ts'
 import type { ApiKeyChange, NewApiKey } from '#lib/members/new_api_key.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { type ApiKey, findApiKey, lockApiKey, updateApiKey } from '#sql/accounts/api_keys.ts'
-import { findDomain } from '#sql/domains/domains.ts'
-import type { Pool, Queryable } from '#sql/pool.ts'
+import { blockDomainDeletion } from '#sql/domains/domains.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 
 type Scope = Pick<NewApiKey, 'permission' | 'domain_id' | 'default_domain_id'>
 
@@ -15,16 +15,16 @@ type Scope = Pick<NewApiKey, 'permission' | 'domain_id' | 'default_domain_id'>
  * for a domain
  */
 export async function makeApiKey(
-  db: Queryable,
+  tx: Tx,
   secrets: Secrets,
   account_id: string,
   given: NewApiKey,
 ): Promise<ApiKey & { token: string }> {
-  await checkScope(db, account_id, given)
+  await checkScope(tx, account_id, given)
   const expires_at = expiry(given.expires_at)
   const id = newId()
-  const token = await createApiKey(db, secrets, { ...given, account_id, id, expires_at })
-  return { ...((await findApiKey(db, account_id, id)) as ApiKey), token }
+  const token = await createApiKey(tx, secrets, { ...given, account_id, id, expires_at })
+  return { ...((await findApiKey(tx, account_id, id)) as ApiKey), token }
 }
 
 /** Changes the given fields. All processes apply the new scope within 5 seconds. @throws {ApiError} as `makeApiKey` */
@@ -39,13 +39,13 @@ export async function changeApiKey(pool: Pool, account_id: string, id: string, c
   })
 }
 
-async function checkScope(db: Queryable, account_id: string, scope: Scope): Promise<void> {
+async function checkScope(tx: Tx, account_id: string, scope: Scope): Promise<void> {
   // Such a key could read everything, but its domain would make it look harmless.
   if (scope.domain_id && scope.permission !== 'sending_access') {
     throw new ApiError('validation_error', '`domain_id` limits only keys whose `permission` is `sending_access`.')
   }
   for (const id of [scope.domain_id, scope.default_domain_id]) {
-    if (id && !(await findDomain(db, account_id, id))) throw notFound('Domain')
+    if (id && !(await blockDomainDeletion(tx, account_id, id))) throw notFound('Domain')
   }
 }
 

@@ -5,7 +5,7 @@ import { type Criteria, type Filter, NO_FILTER } from '#lib/segments/conditions.
 import type { FilterChange, NewSegment, SegmentChange } from '#lib/segments/new_segment.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
-import { refuseDuplicate } from '#sql/retry.ts'
+import { refuseDeletedDomain, refuseDuplicate } from '#sql/retry.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
 import {
   deleteSegment,
@@ -35,7 +35,7 @@ export async function createSegment(
     await checkCriteria(tx, { account_id, domain_id, id }, criteria, null)
     await insertSegment(tx, { ...criteria, account_id, id, domain_id, name })
   })
-  await insert.catch(refuseDuplicate(NAME_TAKEN))
+  await insert.catch(refuseDeletedDomain).catch(refuseDuplicate(NAME_TAKEN))
   return orNotFound('Segment', await findSegment(pool, account_id, id))
 }
 

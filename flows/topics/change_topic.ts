@@ -4,7 +4,7 @@ import { notFound, orNotFound } from '#lib/errors.ts'
 import { newId } from '#lib/ids.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
-import { refuseDuplicate } from '#sql/retry.ts'
+import { refuseDeletedDomain, refuseDuplicate } from '#sql/retry.ts'
 import {
   deleteTopic,
   insertTopic,
@@ -17,7 +17,7 @@ import {
 
 const NAME_TAKEN = '`name` is used by another topic.'
 
-/** Adds a topic. @throws {ApiError} 409 if the account has a topic of this name */
+/** Adds a topic. @throws {ApiError} 404 for the domain; 409 if the account has a topic of this name */
 export async function createTopic(pool: Pool, topic: Omit<NewTopicRow, 'id'>): Promise<Topic> {
   const { account_id } = topic
   const created = pool.transaction(async tx => {
@@ -25,7 +25,7 @@ export async function createTopic(pool: Pool, topic: Omit<NewTopicRow, 'id'>): P
     await announceTopic(tx, account_id, 'topic.created', row)
     return row
   })
-  return created.catch(refuseDuplicate(NAME_TAKEN))
+  return created.catch(refuseDeletedDomain).catch(refuseDuplicate(NAME_TAKEN))
 }
 
 /** Changes the given fields of a topic. @throws {ApiError} 404; 409 if the account has another topic of this name */

@@ -78,6 +78,25 @@ t.test('the exit code shows the kind of failure', async t => {
   }
 })
 
+t.test('--var gives numbers to variables that must be numbers, and leaves other text as it is', async t => {
+  const variables = [
+    { key: 'count', type: 'number' },
+    { key: 'code', type: 'string' },
+    { key: 'name', type: 'string' },
+  ]
+  const content = ['--alias', 'order', '--subject', '{{count}}, {{code}}, {{name}}', '--html', 'x']
+  const declared = ['--variables', JSON.stringify(variables)]
+  const made = await shell.run(['templates', 'create', '--name', 'Order', ...content, ...declared])
+  t.equal(made.code, 0, made.stderr)
+  shows(t, await shell.run(['templates', 'publish', 'order']), { code: 0 })
+  const values = ['--var', 'count=5', '--var', 'code=007', '--var', 'name=12']
+  const { code, lines, stderr } = await shell.run([
+    ...['send', '--from', from, '--to', 'b@b.com', '--template-id', 'order', ...values],
+  ])
+  t.equal(code, 0, stderr)
+  shows(t, (await shell.run(['emails', 'get', lines[0].id])).lines, [{ subject: '5, 007, 12' }])
+})
+
 t.test('send composes an email and waits for its outcome', async t => {
   const html = await file('mail.html', '<p>Hello {{name}} {{other}} <img src="cid:logo"></p>')
   const logo = await file('logo.png', 'PNG')

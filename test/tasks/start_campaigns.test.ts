@@ -58,6 +58,23 @@ t.test('a due campaign that cannot be sent fails with the reason and delays no o
   shows(t, await get(right), { status: 'queued' })
 })
 
+t.test('a hundred due campaigns that cannot be started do not keep later ones waiting', async t => {
+  const [broken, later] = [await schedule({ name: 'broken' }), await schedule()]
+  await makeDue(later)
+  await query(
+    `INSERT INTO campaigns
+     SELECT (jsonb_populate_record(g, jsonb_build_object('id', gen_random_uuid(), 'scheduled_at', now() - interval '1 hour'))).*
+     FROM campaigns g, generate_series(1, 100) WHERE id = $1`,
+    [broken],
+  )
+  await world.pool.pg.query(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'broken'; END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON campaigns FOR EACH ROW WHEN (OLD.name = 'broken') EXECUTE FUNCTION refuse()`)
+  t.teardown(() => world.pool.pg.query(`DROP FUNCTION refuse CASCADE; DELETE FROM campaigns WHERE name = 'broken'`))
+  await t.rejects(start_campaigns({}, work), { message: 'some scheduled campaigns could not be started' })
+  shows(t, await get(later), { status: 'queued' })
+})
+
 t.test('a due campaign of a paused domain is queued and waits', async t => {
   const id = await schedule()
   await makeDue(id)

@@ -73,13 +73,21 @@ async function readAttachment(given: string): Promise<NewAttachment> {
   return { filename: basename(path), content, ...(content_id ? { content_id } : {}) }
 }
 
-function variablesOf(given: string[]): Record<string, string> {
+function variablesOf(given: string[]): Record<string, string | number> {
   return Object.fromEntries(
     given.map(text => {
       const [, key, value] = /^(\w+)=(.*)$/s.exec(text) ?? []
       if (key === undefined || value === undefined)
         throw cliError(`\`--var\` must be KEY=VALUE, not ${JSON.stringify(text)}.`)
-      return [key, value]
+      return [key, isNumber(value) ? Number(value) : value]
     }),
   )
+}
+
+/**
+ * Variables of the type `number` take numbers only, and others take them too. Text such as `007` or `1e3` would be written in another
+ * way as a number, so it remains text.
+ */
+function isNumber(text: string): boolean {
+  return String(Number(text)) === text && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER
 }

@@ -72,7 +72,9 @@ export async function startRun(tx: Tx, { account_id, id }: CampaignId, started: 
   return run
 }
 
-const Due = z.object({ account_id: z.string(), id: z.string() })
+/** `scheduled_at`: a Postgres timestamp, with microseconds. */
+const DueCampaign = z.object({ account_id: z.string(), id: z.string(), scheduled_at: z.string() })
+export type DueCampaign = z.infer<typeof DueCampaign>
 
 /**
  * Condition for due campaigns. A campaign starts at most 27 hours before its time: the distance between the first and
@@ -90,11 +92,13 @@ export async function lockDueCampaign(tx: Tx, { account_id, id }: CampaignId): P
   `)
 }
 
-/** Lists scheduled campaigns that are due, oldest first. */
-export async function listDueCampaigns(db: Queryable, limit: number): Promise<CampaignId[]> {
-  return db.any(sql.type(Due)`
-    SELECT account_id, id FROM campaigns g WHERE ${isDue}
-    ORDER BY scheduled_at, id LIMIT ${limit}
+/** Lists scheduled campaigns that are due, oldest first. `last`: the last one of the previous list. */
+export async function listDueCampaigns(db: Queryable, last: DueCampaign | null, limit: number): Promise<DueCampaign[]> {
+  return db.any(sql.type(DueCampaign)`
+    SELECT account_id, id, scheduled_at::text FROM campaigns g
+    WHERE ${isDue} AND (${last?.scheduled_at ?? null}::timestamptz IS NULL
+      OR (g.scheduled_at, g.id) > (${last?.scheduled_at ?? null}::timestamptz, ${last?.id ?? null}::uuid))
+    ORDER BY g.scheduled_at, g.id LIMIT ${limit}
   `)
 }
 
