@@ -1,5 +1,6 @@
 import { ApiError } from '#lib/errors.ts'
 import type { Log } from '#lib/log.ts'
+import { announceCampaigns } from '#sql/campaigns/announce_campaigns.ts'
 import type { CampaignId } from '#sql/campaigns/campaigns.ts'
 import {
   type DueCampaign,
@@ -45,7 +46,9 @@ async function startDue({ pool, config, log }: Services, campaign: CampaignId): 
     if (!(error instanceof ApiError)) throw error
     log.warn({ campaign_id: campaign.id, error: error.message }, 'a scheduled campaign could not be sent')
     await pool.transaction(async tx => {
-      if (await lockDueCampaign(tx, campaign)) await failCampaign(tx, campaign, error.message)
+      if (!(await lockDueCampaign(tx, campaign))) return
+      await failCampaign(tx, campaign, error.message)
+      await announceCampaigns(tx, 'campaign.failed', [campaign])
     })
   }
 }

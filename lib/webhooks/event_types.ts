@@ -30,6 +30,7 @@ export const EVENT_TYPES = [
   'campaign.sent',
   'campaign.canceled',
   'campaign.paused',
+  'campaign.failed',
   'poll.answered',
 ] as const
 

@@ -1,7 +1,7 @@
 import { sql, type Tx } from '#sql/pool.ts'
 import type { CampaignId } from './campaigns.ts'
 
-export type CampaignEvent = 'campaign.sent' | 'campaign.canceled' | 'campaign.paused'
+export type CampaignEvent = 'campaign.sent' | 'campaign.canceled' | 'campaign.paused' | 'campaign.failed'
 
 /**
  * Announces campaigns to webhooks. Must be called after their changes, in the same transaction

@@ -7,10 +7,13 @@ import { addRecipient } from '#test/support/campaign_rows.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { readWebhookEvents } from '#test/support/unsubscribing.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
+await addWebhook(world, account.id, { endpoint: 'https://hook.acme.com/', events: ['campaign.failed'] })
 const api = await startApi(t, world, account.key)
 const work = openWork(t, world)
 await addContacts(world, account, ['ada@b.com', 'bob@b.com'])
@@ -56,6 +59,12 @@ t.test('a due campaign that cannot be sent fails with the reason and delays no o
     error: 'The campaign has no content: give it `html`, `text` or a `template_id`.',
   })
   shows(t, await get(right), { status: 'queued' })
+  const told = await readWebhookEvents(world, account)
+  const data = { id: wrong, name: '', status: 'failed', recipients_count: 0 }
+  t.strictSame(
+    told.map(({ type, data }) => ({ type, data })),
+    [{ type: 'campaign.failed', data }],
+  )
 })
 
 t.test('a hundred due campaigns that cannot be started do not keep later ones waiting', async t => {

@@ -2850,7 +2850,7 @@ export type NewWebhook = {
   /** URL (http or https) that events are posted to, on a public host. */
   endpoint: string
   /** Events to subscribe to, such as `email.delivered`. `*`: all events. */
-  events: ("*" | "all" | "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "poll.answered")[]
+  events: ("*" | "all" | "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "campaign.failed" | "poll.answered")[]
 }
 
 export type Poll = {
@@ -3628,7 +3628,7 @@ export type WebhookChange = {
   /** URL (http or https) that events are posted to, on a public host. */
   endpoint?: string
   /** Events to subscribe to, such as `email.delivered`. `*`: all events. */
-  events?: ("*" | "all" | "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "poll.answered")[]
+  events?: ("*" | "all" | "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "campaign.failed" | "poll.answered")[]
   /** `enabled` resets its failures. */
   status?: "enabled" | "disabled"
 }
@@ -3655,7 +3655,7 @@ export type WebhookReplay = {
   /** Send failed or successful events again. Default: `failed`. */
   status?: "failed" | "success"
   /** Only events of this type. */
-  type?: "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "poll.answered"
+  type?: "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "campaign.failed" | "poll.answered"
 }
 
 export type WebhookSecret = {
@@ -4140,7 +4140,7 @@ export type ListWebhookEventsQuery = {
   /** Only events with this status. */
   status?: "success" | "pending" | "failed" | "attempting"
   /** Only events of this type. */
-  type?: "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "poll.answered" | "test"
+  type?: "email.scheduled" | "email.sent" | "email.delivered" | "email.delivery_delayed" | "email.bounced" | "email.complained" | "email.opened" | "email.clicked" | "email.failed" | "email.suppressed" | "email.canceled" | "email.received" | "email.replied" | "email.unsubscribed" | "contact.created" | "contact.updated" | "contact.deleted" | "contact.topics.updated" | "contact_import.completed" | "domain.created" | "domain.updated" | "domain.deleted" | "topic.created" | "topic.updated" | "topic.deleted" | "suppression.added" | "suppression.removed" | "campaign.sent" | "campaign.canceled" | "campaign.paused" | "campaign.failed" | "poll.answered" | "test"
   /** Only what was created after this time: an ISO 8601 date or timestamp with an offset. */
   created_after?: string | Date
   /** Only what was created before this time: an ISO 8601 date or timestamp with an offset. */
