@@ -56,6 +56,26 @@ t.test('a request without idempotency is not repeated once it was sent', async t
   t.strictSame(names.sort(), ['Cut before the response', 'Cut in the response'])
 })
 
+t.test('a failure of an open connection does not mean that the request was never sent', async t => {
+  for (const [syscall, tries] of [
+    ['connect', 3],
+    ['read', 1],
+    ['write', 1],
+  ] as const) {
+    let count = 0
+    const client = new Mailbrook({
+      apiKey: 'mb_1',
+      fetch: async () => {
+        count++
+        throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'EHOSTUNREACH', syscall }) })
+      },
+    })
+    const error = await client.topics.create({ name: 'x', default_subscription: 'opt_in' }).catch(error => error)
+    t.ok(MailbrookError.is(error, 'network_error'), syscall)
+    t.equal(count, tries, syscall)
+  }
+})
+
 t.test('a request that was never sent is always repeated', async t => {
   const nobody = `http://127.0.0.1:${await findFreePort()}`
   let tries = 0

@@ -36,9 +36,13 @@ export function mayRetry(error: MailbrookError, isRepeatable: boolean): boolean 
   return isRepeatable && [500, 502, 503, 504].includes(error.statusCode ?? 0)
 }
 
+type SystemError = { code?: string; syscall?: string }
+
 function neverSent({ cause }: MailbrookError): boolean {
-  const { code, cause: inner } = (cause ?? {}) as { code?: string; cause?: { code?: string } }
-  return NEVER_SENT.has(code ?? inner?.code ?? '')
+  const error = (cause ?? {}) as SystemError & { cause?: SystemError }
+  const { code = '', syscall } = error.code === undefined ? (error.cause ?? {}) : error
+  // A connection that was open fails with the same codes, for example if the route to the server is lost.
+  return NEVER_SENT.has(code) && syscall !== 'read' && syscall !== 'write'
 }
 
 /** Returns the milliseconds before the next try, or null if the server asks for more than LONGEST_WAIT_MS. */
