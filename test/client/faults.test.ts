@@ -56,6 +56,18 @@ t.test('a request without idempotency is not repeated once it was sent', async t
   t.strictSame(names.sort(), ['Cut before the response', 'Cut in the response'])
 })
 
+t.test('a deletion whose first try was cut succeeds, and one of an unknown record does not', async t => {
+  for (const cut of CUTS) {
+    const { id } = await client.topics.create({ name: `Deleted ${cut}`, default_subscription: 'opt_in' })
+    proxy.cut(cut)
+    t.strictSame(await client.topics.delete(id), { object: 'topic', id, deleted: true }, cut)
+    t.ok(MailbrookError.is(await client.topics.delete(id).catch(error => error), 'not_found'), cut)
+  }
+  const { email } = await client.contacts.create({ email: 'gone@b.com', domain: account.domain })
+  proxy.cut('before the response')
+  shows(t, await client.contacts.delete(email), { object: 'contact', id: email, deleted: true })
+})
+
 t.test('a failure of an open connection does not mean that the request was never sent', async t => {
   for (const [syscall, tries] of [
     ['connect', 3],

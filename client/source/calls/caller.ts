@@ -4,7 +4,7 @@ import { encodeBody } from './body.ts'
 import { headersOf } from './headers.ts'
 import type { BatchOptions, Input } from './options.ts'
 import { readError, readJson, reasonOf } from './read_response.ts'
-import { mayRetry, sleep, waitBefore } from './retries.ts'
+import { mayHaveTakenEffect, mayRetry, sleep, waitBefore } from './retries.ts'
 
 /** Options of the client. */
 export type MailbrookOptions = {
@@ -66,10 +66,15 @@ export class Caller {
     const { signal, retries = this.#options.retries ?? 2 } = options
     const request = this.#request(method, path, input, options)
     const isRepeatable = method !== 'POST' || request.key !== undefined
+    let isMaybeDone = false
     for (let retry = 0; ; retry++) {
       try {
         return await this.#try(request, signal, read)
       } catch (error) {
+        // An earlier try of this call has removed the record, or it never existed: either way it is gone, as the caller wants.
+        if (input.removes && isMaybeDone && MailbrookError.is(error, 'not_found'))
+          return { ...input.removes, deleted: true } as Answer
+        isMaybeDone ||= error instanceof MailbrookError && mayHaveTakenEffect(error)
         const wait =
           error instanceof MailbrookError && retry < retries && mayRetry(error, isRepeatable)
             ? waitBefore(error, retry)

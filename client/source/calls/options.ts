@@ -26,4 +26,6 @@ export type Input = {
   query?: object
   /** True if the operation takes an idempotency key. */
   keyed?: boolean
+  /** What a DELETE removes: its response if an earlier try, whose response was lost, has done it. */
+  removes?: { object: string; id: string }
 }

@@ -36,6 +36,11 @@ export function mayRetry(error: MailbrookError, isRepeatable: boolean): boolean 
   return isRepeatable && [500, 502, 503, 504].includes(error.statusCode ?? 0)
 }
 
+/** Tells whether a failed request may have taken effect all the same. */
+export function mayHaveTakenEffect(error: MailbrookError): boolean {
+  return error.statusCode === 0 ? !neverSent(error) : !NOTHING_DONE.has(error.name)
+}
+
 type SystemError = { code?: string; syscall?: string }
 
 function neverSent({ cause }: MailbrookError): boolean {

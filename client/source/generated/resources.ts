@@ -84,7 +84,7 @@ export class ContactSegments extends Resource {
 
   /** Remove a contact from a segment that it was added to by hand. A contact that the filter of the segment finds cannot be removed: 404. `DELETE /contacts/{id}/segments/{segment_id}` */
   remove(id: string, segment_id: string, query: api.RemoveContactFromSegmentQuery = {}, options?: Options): Promise<api.DeletedContactSegment> {
-    return this.call('DELETE', `/contacts/${part(id)}/segments/${part(segment_id)}`, { query }, options)
+    return this.call('DELETE', `/contacts/${part(id)}/segments/${part(segment_id)}`, { query, removes: { object: 'contact_segment', id: segment_id } }, options)
   }
 }
 
@@ -133,7 +133,7 @@ export class AudienceContacts extends Resource {
 
   /** Remove a contact from an audience. It stays a contact of the domain, unless the audience is the default audience: then it is deleted. The path may also name a segment, from which only contacts that were added by hand can be removed. `DELETE /audiences/{audience_id}/contacts/{id}` */
   delete(audience_id: string, id: string, options?: Options): Promise<api.RemovedContact> {
-    return this.call('DELETE', `/audiences/${part(audience_id)}/contacts/${part(id)}`, {}, options)
+    return this.call('DELETE', `/audiences/${part(audience_id)}/contacts/${part(id)}`, { removes: { object: 'contact', id } }, options)
   }
 }
 
@@ -150,7 +150,7 @@ export class AutomationSteps extends Resource {
 
   /** Remove a step from an automation. The steps before it then lead to the step after it. The trigger cannot be removed. `DELETE /automations/{id}/steps/{step_id}` */
   delete(id: string, step_id: string, options?: Options): Promise<api.DeletedAutomationStep> {
-    return this.call('DELETE', `/automations/${part(id)}/steps/${part(step_id)}`, {}, options)
+    return this.call('DELETE', `/automations/${part(id)}/steps/${part(step_id)}`, { removes: { object: 'automation_step', id: step_id } }, options)
   }
 }
 
@@ -278,7 +278,7 @@ export class Received extends Resource {
 
   /** Delete a received email. `DELETE /emails/receiving/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedReceivedEmail> {
-    return this.call('DELETE', `/emails/receiving/${part(id)}`, {}, options)
+    return this.call('DELETE', `/emails/receiving/${part(id)}`, { removes: { object: 'received_email', id } }, options)
   }
 
   /** Download a received email as it came. `GET /emails/receiving/{id}/raw` */
@@ -334,7 +334,7 @@ export class Domains extends Resource {
 
   /** Delete a domain. `DELETE /domains/{id}` */
   delete(id: string, query: api.DeleteDomainQuery = {}, options?: Options): Promise<api.DeletedDomain> {
-    return this.call('DELETE', `/domains/${part(id)}`, { query }, options)
+    return this.call('DELETE', `/domains/${part(id)}`, { query, removes: { object: 'domain', id } }, options)
   }
 
   /** Check the DNS records of a domain. Starts a check and returns immediately. The status changes once DNS has responded. `POST /domains/{id}/verify` */
@@ -387,7 +387,7 @@ export class Contacts extends Resource {
 
   /** Delete a contact. Its opt-outs are kept: they apply again if a contact is created for the address. `DELETE /contacts/{id}` */
   delete(id: string, query: api.DeleteContactQuery = {}, options?: Options): Promise<api.DeletedContact> {
-    return this.call('DELETE', `/contacts/${part(id)}`, { query }, options)
+    return this.call('DELETE', `/contacts/${part(id)}`, { query, removes: { object: 'contact', id } }, options)
   }
 
   /** Export the contacts of a domain as a CSV file. Text that a spreadsheet would read as a formula has a `'` before it. An import removes it. `GET /contacts/export` */
@@ -419,7 +419,7 @@ export class ContactProperties extends Resource {
 
   /** Delete a contact property and its values. A property that a segment, an enabled automation or a run in progress uses cannot be deleted. `DELETE /contact-properties/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedContactProperty> {
-    return this.call('DELETE', `/contact-properties/${part(id)}`, {}, options)
+    return this.call('DELETE', `/contact-properties/${part(id)}`, { removes: { object: 'contact_property', id } }, options)
   }
 }
 
@@ -448,7 +448,7 @@ export class Audiences extends Resource {
 
   /** Delete an audience. Its contacts stay on the domain. The default audience cannot be deleted. `DELETE /audiences/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedAudience> {
-    return this.call('DELETE', `/audiences/${part(id)}`, {}, options)
+    return this.call('DELETE', `/audiences/${part(id)}`, { removes: { object: 'audience', id } }, options)
   }
 }
 
@@ -475,7 +475,7 @@ export class Segments extends Resource {
 
   /** Delete a segment. Its contacts are kept. The segment General cannot be deleted, and neither can a segment that another segment, a scheduled campaign, an enabled automation or a run in progress uses. `DELETE /segments/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedSegment> {
-    return this.call('DELETE', `/segments/${part(id)}`, {}, options)
+    return this.call('DELETE', `/segments/${part(id)}`, { removes: { object: 'segment', id } }, options)
   }
 
   /** List the contacts of a segment, newest first. The id of an audience is accepted too. `GET /segments/{id}/contacts` */
@@ -507,7 +507,7 @@ export class Topics extends Resource {
 
   /** Delete a topic and the choices of contacts about it. `DELETE /topics/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedTopic> {
-    return this.call('DELETE', `/topics/${part(id)}`, {}, options)
+    return this.call('DELETE', `/topics/${part(id)}`, { removes: { object: 'topic', id } }, options)
   }
 }
 
@@ -534,7 +534,7 @@ export class Campaigns extends Resource {
 
   /** Delete a draft or a scheduled campaign. A recurring campaign ends: nothing more of it is sent. A campaign that was sent before can still be read by its id, with its reports. `DELETE /campaigns/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedCampaign> {
-    return this.call('DELETE', `/campaigns/${part(id)}`, {}, options)
+    return this.call('DELETE', `/campaigns/${part(id)}`, { removes: { object: 'campaign', id } }, options)
   }
 
   /** Copy a campaign as a new draft. `POST /campaigns/{id}/duplicate` */
@@ -658,7 +658,7 @@ export class Events extends Resource {
 
   /** Delete an event definition. Events with its name can still be sent, with any payload. `DELETE /events/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedEvent> {
-    return this.call('DELETE', `/events/${part(id)}`, {}, options)
+    return this.call('DELETE', `/events/${part(id)}`, { removes: { object: 'event', id } }, options)
   }
 
   /** List the newest 100 events with a name. Events are kept for 90 days. The event need not have a definition. `GET /events/{id}/recent` */
@@ -694,7 +694,7 @@ export class Automations extends Resource {
 
   /** Delete an automation and its runs. Its runs end at their current step. Emails that they have sent are kept. `DELETE /automations/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedAutomation> {
-    return this.call('DELETE', `/automations/${part(id)}`, {}, options)
+    return this.call('DELETE', `/automations/${part(id)}`, { removes: { object: 'automation', id } }, options)
   }
 
   /** Disable an automation and end its runs. Runs take no further steps, and soon become `skipped`. `POST /automations/{id}/stop` */
@@ -731,7 +731,7 @@ export class Suppressions extends Resource {
 
   /** Remove a suppression. `DELETE /suppressions/{id}` */
   remove(id: string, options?: Options): Promise<api.DeletedSuppression> {
-    return this.call('DELETE', `/suppressions/${part(id)}`, {}, options)
+    return this.call('DELETE', `/suppressions/${part(id)}`, { removes: { object: 'suppression', id } }, options)
   }
 
   /** Suppress up to 1,000 addresses. `POST /suppressions/batch/add` */
@@ -778,7 +778,7 @@ export class Templates extends Resource {
 
   /** Delete a template. A template that a scheduled campaign, an enabled automation or a run in progress uses cannot be deleted. `DELETE /templates/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedTemplate> {
-    return this.call('DELETE', `/templates/${part(id)}`, {}, options)
+    return this.call('DELETE', `/templates/${part(id)}`, { removes: { object: 'template', id } }, options)
   }
 
   /** Publish the newest version of a template. `POST /templates/{id}/publish` */
@@ -822,7 +822,7 @@ export class Webhooks extends Resource {
 
   /** Delete a webhook. `DELETE /webhooks/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedWebhook> {
-    return this.call('DELETE', `/webhooks/${part(id)}`, {}, options)
+    return this.call('DELETE', `/webhooks/${part(id)}`, { removes: { object: 'webhook', id } }, options)
   }
 
   /** Replace the signing secret of a webhook. The previous secret is no longer used. A request that is repeated with the same `Idempotency-Key` returns the same secret, which is stored encrypted for this. `POST /webhooks/{id}/signing-secret/rotate` */

@@ -56,7 +56,12 @@ function methodText(method: Method): string {
   const { name, http_method, path, summary, description, answer } = method
   const words = [`${summary}.`, description, `\`${http_method} ${path}\``].filter(Boolean).join(' ')
   const query = queryTypeOf(method)
-  const given = [method.body && 'body', query && 'query', method.is_keyed && 'keyed: true'].filter(Boolean)
+  const given = [
+    method.body && 'body',
+    query && 'query',
+    method.is_keyed && 'keyed: true',
+    http_method === 'DELETE' && removesText(method),
+  ].filter(Boolean)
   const input = `{ ${given.join(', ')} }`
   const url = path.includes('{') ? `\`${path.replaceAll(/\{(\w+)\}/g, (_, id) => `\${part(${id})}`)}\`` : `'${path}'`
   const call = {
@@ -70,6 +75,14 @@ function methodText(method: Method): string {
     `    return ${call}`,
     '  }',
   ].join('\n')
+}
+
+/** What a DELETE removes: the record that the end of its path names. */
+function removesText({ ids, answer }: Method): string {
+  const object = answer.kind === 'record' ? answer.object : undefined
+  const { name } = ids.at(-1) ?? {}
+  if (!object || !name) throw new Error('The response to a DELETE has no `object`, or its path no id.')
+  return `removes: { object: '${object}', ${name === 'id' ? 'id' : `id: ${name}`} }`
 }
 
 function answerText({ answer }: Method): string {

@@ -24,8 +24,11 @@ export type Method = {
   answer: Answer
 }
 
-/** `type`: the type of the record, or of the items of the page. */
-export type Answer = { kind: 'record' | 'page'; type: string } | { kind: 'file' }
+/** `type`: the type of the record, or of the items of the page. `object`: that of the record. */
+export type Answer =
+  | { kind: 'record'; type: string; object: string | undefined }
+  | { kind: 'page'; type: string }
+  | { kind: 'file' }
 
 type Found = { resource: string; name: string; path: string; http_method: string; one: Operation }
 
@@ -89,7 +92,8 @@ function answerOf({ responses, parameters }: Operation, schemas: Record<string, 
   if (!json) return { kind: 'file' }
   const type = nameOf(json.schema.$ref as string)
   const isPage = parameters.some(({ name }) => name === 'after')
-  return isPage ? { kind: 'page', type: itemOf(schemas[type]) } : { kind: 'record', type }
+  if (isPage) return { kind: 'page', type: itemOf(schemas[type]) }
+  return { kind: 'record', type, object: schemas[type]?.properties?.object?.const as string | undefined }
 }
 
 function itemOf(list: Schema | undefined): string {
