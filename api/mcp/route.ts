@@ -2,8 +2,9 @@ import Router from '@koa/router'
 import { readTemplateBody } from '#api/bodies/read_body.ts'
 import type { Context, Middleware, Services, State } from '#api/context.ts'
 import { ApiError } from '#lib/errors.ts'
+import { orList } from '#lib/json/requirements.ts'
 import { INVALID_REQUEST, Message, ProtocolError } from './json_rpc.ts'
-import { respond } from './methods.ts'
+import { REVISIONS, respond } from './methods.ts'
 
 /**
  * The Model Context Protocol over Streamable HTTP (revision 2025-06-18), without sessions: each request is complete, and its
@@ -37,6 +38,7 @@ async function handle(ctx: Context): Promise<void> {
     ctx.body = failure(null, new ProtocolError(INVALID_REQUEST, 'The body must be one JSON-RPC 2.0 message.'))
     return
   }
+  requireKnownRevision(ctx, message)
   // Responses and notifications get no response.
   if (message.id === undefined || message.method === undefined) {
     ctx.status = 202
@@ -49,6 +51,16 @@ async function handle(ctx: Context): Promise<void> {
     if (!(error instanceof ProtocolError)) throw error
     ctx.body = failure(message.id, error)
   }
+}
+
+/**
+ * Rejects a header that names another revision of the protocol, as its revision 2025-06-18 requires. Without the header a client
+ * speaks an older one. `initialize` negotiates the revision in its body.
+ */
+function requireKnownRevision(ctx: Context, { method }: Message): void {
+  const revision = ctx.get('mcp-protocol-version')
+  if (method === 'initialize' || !revision || REVISIONS.includes(revision)) return
+  throw new ApiError('validation_error', `\`MCP-Protocol-Version\` must be ${orList(REVISIONS)}.`, { statusCode: 400 })
 }
 
 function failure(id: string | number | null, { code, message }: ProtocolError): object {

@@ -244,6 +244,20 @@ t.test('invalid MCP requests are refused', async t => {
   shows(t, await post(ping, {}, null), { status: 401, body: { name: 'missing_api_key' } })
   shows(t, await post(ping, {}, 'mb_x'), { status: 403, body: { name: 'invalid_api_key' } })
   shows(t, await post(ping, { origin: 'https://evil.com' }), { status: 403 })
+  for (const revision of ['2025-11-25', '2025-06-18', '2025-03-26'])
+    shows(t, await post(ping, { 'mcp-protocol-version': revision }), { status: 200, body: { result: {} } })
+  shows(t, await post(ping, { 'mcp-protocol-version': '2999-01-01' }), {
+    status: 400,
+    body: {
+      ...{ statusCode: 400, name: 'validation_error' },
+      message: '`MCP-Protocol-Version` must be `2025-11-25`, `2025-06-18` or `2025-03-26`.',
+    },
+  })
+  // The body negotiates the revision.
+  const initialize = { jsonrpc: '2.0', id: 2, method: 'initialize', params: { protocolVersion: '2999-01-01' } }
+  shows(t, await post(initialize, { 'mcp-protocol-version': '2999-01-01' }), {
+    ...{ status: 200, body: { result: { protocolVersion: '2025-11-25' } } },
+  })
   shows(t, await post([ping]), { status: 200, body: { id: null, error: { code: -32600 } } })
   shows(t, await post({ ...ping, method: 'tools/none' }), { body: { id: 1, error: { code: -32601 } } })
   shows(t, await post({ ...ping, method: 'tools/call', params: { name: 'x' } }), {
