@@ -4,14 +4,16 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import t from 'tap'
+import { parse_email } from '#tasks/parse_email.ts'
 import { CommandLine } from '#test/support/client/command_line.ts'
+import { compose, receive, store } from '#test/support/receiving.ts'
 import { ROOT } from '#test/support/root.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 
 const SECRET = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
-const { hook, account, api, add, announce } = await openHistory(t)
+const { hook, account, api, work, add, announce } = await openHistory(t)
 const shell = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url })
 
 t.test('webhooks listen forwards new events, signed with its own secret', async t => {
@@ -49,6 +51,32 @@ t.test('logs tail and received listen print new items', async t => {
   child.kill('SIGINT')
   await once(child, 'exit')
   for (const line of output().trim().split('\n')) shows(t, JSON.parse(line), { object: 'log', response_status: 404 })
+})
+
+t.test('received listen prints email that is parsed long after newer email', async t => {
+  const envelope = { mail_from: 'x@y.com', received_for: [`me@${account.domain}`] }
+  const late = await store(work, account, await compose({ subject: 'Late' }), envelope)
+  await work.pool.pg.query(`UPDATE received_emails SET created_at = now() - interval '20 minutes' WHERE id = $1`, [
+    late,
+  ])
+  const { child, output } = shell.start(t, ['received', 'listen', '--json'])
+  await waitUntil(async () => {
+    const { body } = await api.request('GET', '/api/logs?method=GET&endpoint=/emails/receiving')
+    return (body.data as unknown as object[]).length > 0
+  }, 'it has read the email there is')
+  const prompt = await receive(work, account, await compose({ subject: 'Prompt' }))
+  await waitUntil(() => output().includes(prompt), 'the newer email')
+  await parse_email({ ids: [{ account_id: account.id, id: late }] }, work)
+  await waitUntil(() => output().includes(late), 'the older email')
+  child.kill('SIGINT')
+  await once(child, 'exit')
+  t.strictSame(
+    output()
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line).id),
+    [prompt, late],
+  )
 })
 
 t.test('mcp passes messages between a program and the server', async t => {

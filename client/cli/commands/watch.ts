@@ -9,6 +9,9 @@ import { commandOf } from '../operation_commands.ts'
 
 const POLL_MS = 2_000
 
+/** Email appears in the list once it is parsed, which may be repeated for a while, but with the time at which it was received. */
+const PARSING_MS = 60 * 60_000
+
 const WAIT: Option = { name: 'wait', type: 'flag', description: 'Wait until it is done, and show the progress.' }
 
 /** Makes the command of an operation, with an option to wait until it is done. */
@@ -47,7 +50,8 @@ export const watchCommands: Command[] = [
     examples: ['mailbrook received listen', 'mailbrook received listen --domain acme.com --json'],
     run: async ({ client, values, output, signal }) => {
       const query = values.domain === undefined ? {} : { domain: values.domain as string }
-      for await (const email of follow(() => client().received.list(query), { signal })) output.items([email])
+      const list = () => client().received.list(query, { signal })
+      for await (const email of follow(list, { signal, late_ms: PARSING_MS })) output.items([email])
     },
   },
 ]
