@@ -3,6 +3,7 @@ import { MailParser } from 'mailparser'
 import { MAX_HEADERS, MAX_PARTS } from '#lib/mail/parts/limits.ts'
 import { Base64PartDecoder, type Note } from '#lib/receiving/rebuild/base64_part.ts'
 import { dispositionOf } from './disposition_of.ts'
+import { prepareLine } from './header_line.ts'
 import type { Decoder, FoundText, Internals, Line, Mailbox, Node, Split } from './mailparser_types.ts'
 import { QuotedDecoder } from './quoted_decoder.ts'
 import { PlatformDecoder, TextPartDecoder } from './text_decoder.ts'
@@ -21,8 +22,6 @@ const OPTIONS = {
   maxChildNodes: MAX_PARTS,
 }
 
-/** Longest header line that is parsed, since parsing takes a second per megabyte. A thousand recipients are much shorter. */
-const MAX_LINE = 256 * 1024
 /** Only these header fields of the message are read, and of the first kind only the first occurrence. */
 const SINGLE_FIELDS = new Set(['from', 'sender', 'reply-to', 'subject'])
 const REPEATABLE_FIELDS = new Set(['to', 'cc', 'bcc'])
@@ -72,7 +71,7 @@ export class MailReader extends Base {
       seen.add(key)
       return SINGLE_FIELDS.has(key) || REPEATABLE_FIELDS.has(key)
     })
-    return super.processHeaders(wanted.map(({ key, line }) => ({ key, line: line.slice(0, MAX_LINE) })))
+    return super.processHeaders(wanted.map(prepareLine))
   }
 
   /**

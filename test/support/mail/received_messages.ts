@@ -192,6 +192,10 @@ function addHeaders(add: Add): void {
   add('a group and many', topped(body, [FROM, 'To: Team: a@y.com, B <b@y.com>;, "c, d" <c@y.com>, e@y.com']), {
     to: ['a@y.com', 'b@y.com', 'c@y.com', 'e@y.com'],
   })
+  const marks = 'To: "T; 1": "A; a" <a@y.com>, (b; 2)\r\n b@y.com, "C: \\"c\\"; c" <c@y.com>;, D: d@y.com'
+  add('semicolons and colons in groups', topped(body, [FROM, marks]), {
+    to: ['a@y.com', 'b@y.com', 'c@y.com', 'd@y.com'],
+  })
   add('undisclosed', topped(body, [FROM, 'To: undisclosed-recipients:;']), { to: [] })
   add('two to headers', topped(body, [FROM, 'To: a@y.com', 'To: b@y.com']), { to: ['a@y.com', 'b@y.com'] })
   add('names in lower and upper case', topped(body, ['FROM: Ann <ann@y.com>', 'to: me@acme.com', 'SUBJECT: x']), {
