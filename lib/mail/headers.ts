@@ -1,3 +1,5 @@
+import { hasOverlongWord, MAX_WORD } from '#lib/mail/mime/custom_field.ts'
+
 /** Most custom headers of a message. */
 export const MAX_HEADERS = 100
 /** Most characters in the value of a header. */
@@ -35,6 +37,7 @@ export function validateHeader(name: string, value: string): string | null {
   if (RESERVED.test(name)) return 'is reserved'
   if (value.length > MAX_HEADER_VALUE) return `is longer than ${MAX_HEADER_VALUE.toLocaleString('en')} characters`
   if (BREAKING.test(value)) return 'contains a line break or control character'
+  if (hasOverlongWord(name, value)) return `contains an id or a URL of more than ${MAX_WORD} characters`
   return null
 }
 

@@ -1,7 +1,8 @@
 import { type AttachmentHead, isInvitation, typeOfFile } from '#lib/mail/mime/attachment.ts'
 import { isBlankHtml } from '#lib/mail/mime/blank_html.ts'
 import { filePart, invitationPart, type MimePart, multipart, textPart } from '#lib/mail/mime/body.ts'
-import { atomsField, type HeaderField, rawField, textField } from '#lib/mail/mime/field.ts'
+import { customField } from '#lib/mail/mime/custom_field.ts'
+import { atomsField, type HeaderField, textField } from '#lib/mail/mime/field.ts'
 import { type Mailbox, mailboxesField } from '#lib/mail/mime/mailbox.ts'
 
 export type { Mailbox, MimePart }
@@ -92,7 +93,7 @@ function customFields({ headers, reply_to }: MessageHead): HeaderField[] {
   const fields: HeaderField[] = []
   for (const [name, values] of Object.entries(headers)) {
     const isTaken = OURS.test(name) || (reply_to.length > 0 && name.toLowerCase() === 'reply-to')
-    if (!isTaken) fields.push(...[values].flat().map(value => rawField(name, value)))
+    if (!isTaken) fields.push(...[values].flat().flatMap(value => customField(name, value) ?? []))
   }
   return fields
 }

@@ -39,6 +39,18 @@ t.test('validateHeader names the field that sets the header', async t => {
   t.equal(validateHeader('BCC', 'a@b.co'), 'is set by the `bcc` field')
 })
 
+t.test('validateHeader refuses ids and URLs that are too long for a line', async t => {
+  const url = `<https://acme.com/${'u'.repeat(970)}>`
+  t.equal(validateHeader('List-Unsubscribe', `${url}, ${url}`), null)
+  t.equal(
+    validateHeader('List-Unsubscribe', `${url}, <${'u'.repeat(990)}>`),
+    'contains an id or a URL of more than 990 characters',
+  )
+  t.ok(validateHeader('List-Unsubscribe', `<https://acme.com/${'ü'.repeat(300)}>`))
+  t.equal(validateHeader('References', '<i@b.co>'.repeat(500)), null)
+  t.equal(validateHeader('X-Any', 'x'.repeat(2000)), null)
+})
+
 t.test('validateHeader refuses invalid names', async t => {
   const names = [
     '',

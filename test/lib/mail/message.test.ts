@@ -130,6 +130,27 @@ t.test('a custom header is encoded if it is not ASCII or has too long a word', a
   }
 })
 
+t.test('ids, URLs and addresses in custom headers are never encoded words', async t => {
+  const header = (name: string, value: string) => raw({ headers: { [name]: value } }, name)
+  const unsubscribe = (value: string) => header('List-Unsubscribe', value)
+  t.equal(unsubscribe('<https://acme.com/jörg?a=1%2F2>'), 'List-Unsubscribe: <https://acme.com/j%C3%B6rg?a=1%2F2>')
+  t.equal(
+    unsubscribe('<https://bücher.de/ü>, <mailto:a@b.co?subject=schlußmit>'),
+    'List-Unsubscribe: <https://xn--bcher-kva.de/%C3%BC>,\r\n <mailto:a@b.co?subject=schlu%C3%9Fmit>',
+  )
+  t.equal(unsubscribe('</größe> (Ende)'), 'List-Unsubscribe: </gr%C3%B6%C3%9Fe> (Ende)')
+  t.equal(unsubscribe(`<https://b.co/${'ü'.repeat(300)}>`), undefined, 'too long for a line')
+  t.equal(header('References', '<1@b.co> <zwölf@b.co>  <3@b.co>'), 'References: <1@b.co> <3@b.co>')
+  t.equal(header('In-Reply-To', '<zwölf@b.co>'), undefined)
+  const ids = Array.from({ length: 50 }, (_, n) => `<${'i'.repeat(30)}${n}@b.co>`)
+  t.equal(header('References', ids.join(''))?.replaceAll('\r\n', ''), `References: ${ids.join(' ')}`)
+  t.equal(
+    header('List-ID', '"Bücher" <liste.bücher.de>'),
+    `List-ID: =?utf-8?B?${Buffer.from('Bücher').toString('base64')}?= <liste.xn--bcher-kva.de>`,
+  )
+  t.match(header('Disposition-Notification-To', 'Jörg <a@b.co>'), /\?= <a@b\.co>$/)
+})
+
 t.test('a custom header never replaces or repeats one of our fields', async t => {
   const ours = 'Bcc from TO cc Subject DATE message-id Content-Type DKIM-Signature MIME-Version'.split(' ')
   const headers = Object.fromEntries([...ours, 'X-A'].map(name => [name, 'x']))
