@@ -4,6 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import t from 'tap'
+import { insertLogs } from '#sql/request_log/logs.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import { CommandLine } from '#test/support/client/command_line.ts'
 import { compose, receive, store } from '#test/support/receiving.ts'
@@ -13,7 +14,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 
 const SECRET = `whsec_${Buffer.alloc(24, 3).toString('base64')}`
-const { hook, account, api, work, add, announce } = await openHistory(t)
+const { hook, account, api, work, pg, add, announce } = await openHistory(t)
 const shell = new CommandLine({ MAILBROOK_API_KEY: account.key, MAILBROOK_BASE_URL: api.url })
 
 t.test('webhooks listen forwards new events, signed with its own secret', async t => {
@@ -51,6 +52,39 @@ t.test('logs tail and received listen print new items', async t => {
   child.kill('SIGINT')
   await once(child, 'exit')
   for (const line of output().trim().split('\n')) shows(t, JSON.parse(line), { object: 'log', response_status: 404 })
+})
+
+t.test('logs tail prints a request that took minutes, and those that were logged with it', async t => {
+  const insert = (...requests: { path: string; minutes?: number }[]) =>
+    insertLogs(
+      work.pool,
+      requests.map(({ path, minutes = 0 }) => ({
+        ...{ account_id: account.id, created_at: new Date(Date.now() - minutes * 60_000).toISOString() },
+        ...{ method: 'POST', endpoint: `/tail/${path}`, response_status: 500, user_agent: 'x' },
+        ...{ request_body: null, response_body: null },
+      })),
+    )
+  await insert(...Array(50).fill({ path: 'earlier', minutes: 5 }))
+  const { child, output } = shell.start(t, ['logs', 'tail', '--failed'])
+  await waitUntil(async () => {
+    await insert({ path: 'begin' })
+    return output().includes('/tail/begin')
+  }, 'it prints new requests')
+  await insert({ path: 'short' }, { path: 'long', minutes: 5 })
+  await waitUntil(() => output().includes('/tail/long'), 'the long request')
+  await pg.query('DELETE FROM logs WHERE id IN (SELECT id FROM logs ORDER BY id LIMIT 45)')
+  await insert({ path: 'end' })
+  await waitUntil(() => output().includes('/tail/end'), 'the last request')
+  child.kill('SIGINT')
+  await once(child, 'exit')
+  const endpoints = output()
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line).endpoint)
+  t.strictSame(
+    endpoints.filter(endpoint => endpoint !== '/tail/begin'),
+    ['/tail/short', '/tail/long', '/tail/end'],
+  )
 })
 
 t.test('received listen prints email that is parsed long after newer email', async t => {
