@@ -1,6 +1,7 @@
 import { Caller, type MailbrookOptions } from './calls/caller.ts'
 import type { BatchOptions } from './calls/options.ts'
 import { Emails } from './emails.ts'
+import { clientError } from './error.ts'
 import { Resources } from './generated/resources.ts'
 import { Webhooks } from './webhooks.ts'
 
@@ -20,12 +21,14 @@ export class Mailbrook extends Resources {
   }
 
   /** Calls an operation for which this version of the client has no method: `request('GET', '/emails', { query: { limit: 1 } })`. */
-  request<Answer = unknown>(
+  async request<Answer = unknown>(
     method: string,
     path: string,
     input: { body?: unknown; query?: object } = {},
     options?: BatchOptions,
   ): Promise<Answer> {
+    if (input.body !== undefined && /^(?:GET|HEAD)$/i.test(method))
+      throw clientError(`A ${method.toUpperCase()} request has no body: put the values into the query.`)
     return this.caller.json<Answer>(method, path, { ...input, keyed: options?.idempotencyKey !== undefined }, options)
   }
 }

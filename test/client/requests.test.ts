@@ -130,6 +130,11 @@ t.test('the raw message of a received email is a stream', async t => {
 
 t.test('client.request calls an operation without a method', async t => {
   shows(t, await client.request('GET', '/usage'), { object: 'usage' })
+  const error = await client.request('get', '/emails', { body: { limit: 1 } }).catch(error => error.toJSON())
+  shows(t, error, {
+    ...{ statusCode: null, name: 'client_error' },
+    message: 'A GET request has no body: put the values into the query.',
+  })
 })
 
 t.test('invalid arguments throw before anything is sent', async t => {
