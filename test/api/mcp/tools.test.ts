@@ -250,14 +250,20 @@ t.test('invalid MCP requests are refused', async t => {
     status: 400,
     body: {
       ...{ statusCode: 400, name: 'validation_error' },
-      message: '`MCP-Protocol-Version` must be `2025-11-25`, `2025-06-18` or `2025-03-26`.',
+      message: '`MCP-Protocol-Version` must be `2025-11-25`, `2025-06-18`, `2025-03-26` or `2024-11-05`.',
     },
   })
   // The body negotiates the revision.
-  const initialize = { jsonrpc: '2.0', id: 2, method: 'initialize', params: { protocolVersion: '2999-01-01' } }
-  shows(t, await post(initialize, { 'mcp-protocol-version': '2999-01-01' }), {
-    ...{ status: 200, body: { result: { protocolVersion: '2025-11-25' } } },
-  })
+  for (const [protocolVersion, agreed] of [
+    ['2999-01-01', '2025-11-25'],
+    ['2025-06-18', '2025-06-18'],
+    ['2024-11-05', '2024-11-05'],
+  ] as const) {
+    const initialize = { jsonrpc: '2.0', id: 2, method: 'initialize', params: { protocolVersion } }
+    shows(t, await post(initialize, { 'mcp-protocol-version': '2999-01-01' }), {
+      ...{ status: 200, body: { result: { protocolVersion: agreed } } },
+    })
+  }
   shows(t, await post([ping]), { status: 200, body: { id: null, error: { code: -32600 } } })
   shows(t, await post({ ...ping, method: 'tools/none' }), { body: { id: 1, error: { code: -32601 } } })
   shows(t, await post({ ...ping, method: 'tools/call', params: { name: 'x' } }), {
