@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
@@ -68,6 +68,20 @@ t.test('templates pull writes files, and push sends those that changed', async t
   const wrong = await shell.run(['templates', 'push', root])
   t.match(wrong.error, { name: 'cli_error', message: /welcome\/template.json must be JSON/ })
   shows(t, await template('bye'), { html: '<p>Bye</p>' })
+
+  // A template of another server.
+  await writeFile(join(folder, 'template.json'), '{"name": "Welcome"}')
+  const id = newId()
+  await rename(join(root, unnamed.id), join(root, id))
+  const foreign = await shell.run(['templates', 'push', root])
+  t.match(foreign.error, {
+    ...{ statusCode: null, name: 'cli_error' },
+    message: `The server has no template with the id ${id}: rename its folder to an alias.`,
+  })
+  shows(t, await template('bye'), { html: '<p>Bye</p>' })
+  await rename(join(root, id), join(root, 'old'))
+  const renamed = await shell.run(['templates', 'push', root])
+  t.equal(renamed.lines.find(({ name }) => name === 'old').action, 'created')
 })
 
 t.test('doctor checks the server, the key and the DNS records', async t => {

@@ -9,6 +9,8 @@ import { cliError } from '../errors.ts'
 const FIELDS = 'template.json'
 const HTML = 'body.html'
 const TEXT = 'body.txt'
+/** No alias looks like this. */
+const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const folder = {
   name: 'folder',
@@ -75,10 +77,13 @@ async function push({ client, operands, values, output, signal }: Call): Promise
     })
   const names = entries.filter(entry => entry.isDirectory() && fs().existsSync(join(root, entry.name, FIELDS)))
   if (names.length === 0) throw cliError(`${root} has no folder with a ${FIELDS}.`)
-  // All files are read before the first request, so that a mistake in one of them changes nothing.
+  // All files are read and all templates are found before the first change, so that a mistake in one of them changes nothing.
   const files = await Promise.all(names.map(async ({ name }) => ({ name, ...(await readFiles(join(root, name))) })))
-  for (const { name, fields, found } of files) {
-    const { id, action, is_published } = await save(api, name, fields, found, signal)
+  const folders: Folder[] = []
+  for (const file of files) folders.push({ ...file, known: await findTemplate(api, file.name, signal) })
+  for (const folder of folders) {
+    const { name } = folder
+    const { id, action, is_published } = await save(api, folder, signal)
     const publishes = values.publish === true && !is_published
     if (publishes) await api.templates.publish(id, { signal })
     const actions = [...(publishes && action === 'unchanged' ? [] : [action]), ...(publishes ? ['published'] : [])]
@@ -86,7 +91,10 @@ async function push({ client, operands, values, output, signal }: Call): Promise
   }
 }
 
-async function readFiles(path: string): Promise<{ fields: NewTemplate; found: Record<string, string | null> }> {
+type Files = { fields: NewTemplate; found: Record<string, string | null> }
+type Folder = Files & { name: string; known: Template | null }
+
+async function readFiles(path: string): Promise<Files> {
   const read = (file: string) => fsPromises().readFile(join(path, file), 'utf8')
   const found = {
     [FIELDS]: await read(FIELDS),
@@ -106,17 +114,17 @@ async function readFiles(path: string): Promise<{ fields: NewTemplate; found: Re
 /** `is_published`: the newest version is. An earlier push may have changed the template without publishing it. */
 type Saved = { id: string; action: 'created' | 'updated' | 'unchanged'; is_published: boolean }
 
-async function save(
-  api: Mailbrook,
-  name: string,
-  fields: NewTemplate,
-  found: Record<string, string | null>,
-  signal: AbortSignal,
-): Promise<Saved> {
+async function findTemplate(api: Mailbrook, name: string, signal: AbortSignal): Promise<Template | null> {
   const known = await api.templates.get(name, { signal }).catch(error => {
     if (MailbrookError.is(error, 'not_found')) return null
     throw error
   })
+  if (!known && ID.test(name))
+    throw cliError(`The server has no template with the id ${name}: rename its folder to an alias.`)
+  return known
+}
+
+async function save(api: Mailbrook, { name, fields, found, known }: Folder, signal: AbortSignal): Promise<Saved> {
   if (!known) {
     const { id } = await api.templates.create({ ...fields, alias: name }, { signal })
     return { id, action: 'created', is_published: false }
