@@ -16,7 +16,7 @@ const browser = openBrowser(t)
 type Figures = { status: string; winner: string; decided_by: string; confidence: number; significant: boolean }
 
 const reaches = (path: string, isThere: (body: Record<string, unknown>) => boolean, what: string) =>
-  waitUntil(async () => isThere(await get(path)), what, 60_000)
+  waitUntil(async () => isThere(await get(path)), what)
 
 /** The recipients of delivered emails, by subject. */
 async function recipientsOf(campaign_id: string): Promise<Map<string, string[]>> {
@@ -44,7 +44,7 @@ async function passHour(campaign_id: string): Promise<void> {
     await pg.query(job, [`send_campaign ${campaign_id}`]) // again, since the sender may be about to add it
     return (await get<Figures>(`/campaigns/${campaign_id}/ab`)).status === 'decided'
   }
-  await waitUntil(isDecided, 'the winner is chosen', 60_000)
+  await waitUntil(isDecided, 'the winner is chosen')
 }
 
 const draft = {
