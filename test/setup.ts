@@ -7,7 +7,7 @@ let cache: string | undefined
 
 /** Runs before the first test file; variables set here reach all of them. */
 export async function globalSetup(): Promise<void> {
-  process.env.TAP_TIMEOUT ??= '600' // in seconds, for a whole file, which tap counts as one test: only a file that hangs takes so long
+  process.env.TAP_TIMEOUT ??= '2400' // in seconds, for a whole file, which tap counts as one test: only one that hangs takes so long, even on a busy machine
   // Test files and the processes they start share compiled code, which halves the CPU time of most.
   cache = await makeScratch('mailbrook-cache-')
   process.env.NODE_COMPILE_CACHE = cache

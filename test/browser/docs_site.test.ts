@@ -9,7 +9,6 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 import { GROUPS } from '#web/docs/contents.ts'
 
 // 40 pages take longer than the 30 s of tap on a busy machine.
-t.setTimeout(600_000)
 
 const world = await openWorld(t)
 const api = await startApi(t, world, (await newAccount(world)).key)

@@ -17,7 +17,7 @@ type Truthy<Found> = Exclude<Found, false | null | undefined | 0 | ''>
 export async function waitUntil<Found>(
   isTrue: () => Found | Promise<Found>,
   what: string | (() => string | Promise<string>),
-  ms = 150_000, // only something that hangs takes so long; a test may take 180 s
+  ms = 150_000, // only something that hangs takes so long
 ): Promise<Truthy<Found>> {
   const start = performance.now()
   for (;;) {

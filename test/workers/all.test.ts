@@ -20,7 +20,6 @@ const START = [NODE, 'workers/all.ts']
 const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
 const FIRST_KEY = /^API key \(shown this once\): mb_\w+$/m
 
-t.setTimeout(840_000) // a busy machine starts processes slowly, and there are many here
 const place = await openClone(t, clone.ordinaryUser)
 
 t.test('npm start names a data directory it cannot write', async t => {

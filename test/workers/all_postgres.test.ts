@@ -12,7 +12,6 @@ import { waitUntil } from '#test/support/wait_until.ts'
 const run = promisify(execFile)
 const START = ['node_modules/.bin/node', 'workers/all.ts']
 
-t.setTimeout(840_000) // a busy machine starts processes slowly
 const place = await clone.makeClone(clone.ordinaryUser)
 t.teardown(() => clone.removeClone(place))
 await run('cp', ['-al', join(ROOT, 'node_modules'), place.directory]).catch(() =>

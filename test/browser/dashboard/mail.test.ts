@@ -12,7 +12,6 @@ import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount } from '#test/support/world.ts'
 
-t.setTimeout(600_000)
 const dashboard = await openDashboard(t)
 const { world, account, api, faults } = dashboard
 const owner = await dashboard.signIn('owner')

@@ -6,7 +6,6 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { startWorker } from '#workers/worker.ts'
 
-t.setTimeout(600_000)
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
 let worker: Awaited<ReturnType<typeof startWorker>> | undefined

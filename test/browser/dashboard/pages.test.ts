@@ -34,7 +34,6 @@ const branches = {
   ],
 }
 
-t.setTimeout(840_000) // a busy machine opens pages slowly, and there are many here
 const dashboard = await openDashboard(t)
 const { world, api, account } = dashboard
 const work = openWork(t, world)

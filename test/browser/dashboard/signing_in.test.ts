@@ -3,7 +3,6 @@ import { createSetupLink } from '#flows/members/member_links.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 
-t.setTimeout(600_000)
 const dashboard = await openDashboard(t)
 const { world, account, api } = dashboard
 

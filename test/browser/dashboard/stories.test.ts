@@ -10,7 +10,6 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { newAccount } from '#test/support/world.ts'
 
-t.setTimeout(600_000)
 const hook = await startHook(t)
 const dashboard = await openDashboard(t, { FETCH_ALLOW: `${ALLOWED}/32`, FETCH_PORTS: String(hook.port) })
 const { world, account, api, faults } = dashboard

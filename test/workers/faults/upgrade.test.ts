@@ -25,8 +25,6 @@ import { ManyStates } from './upgrade/many_states.ts'
 const PER_STEP = 40 // requests
 const ALONE_MS = 1_000 // how long the earlier worker is alone with emails of the later API
 
-t.setTimeout(840_000) // a busy machine starts processes slowly, and there are many here
-
 type Prepared = { directory: string; database: string; account: Account }
 
 const prepared = await prepare().catch(error => {
