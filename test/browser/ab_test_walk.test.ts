@@ -59,7 +59,7 @@ const draft = {
 t.test('an A/B test sends the winner to the other recipients, and all share one poll', async t => {
   const rows = Array.from({ length: CONTACTS }, (_, n) => `p${n}@y.com,Person ${n}`)
   const { id: import_id } = await post('/contacts/imports', { csv: ['email,first_name', ...rows].join('\n') })
-  await reaches(`/contacts/imports/${import_id}`, body => body.completed_at !== null, 'the import has ended')
+  await reaches(`/contacts/imports/${import_id}`, body => Boolean(body.completed_at), 'the import has ended')
   const { id } = await post('/campaigns', { ...draft, audience_id: account.domain_id })
   const sent = await post<{ status: string; warnings: string[] }>(`/campaigns/${id}/send`, {})
   shows(t, sent, { status: 'testing' })
@@ -67,7 +67,7 @@ t.test('an A/B test sends the winner to the other recipients, and all share one 
     sent.warnings[1],
     'Each variant is tried on about 200 contacts. With fewer than 1,000, the winner may be better by chance.',
   )
-  await reaches(`/campaigns/${id}/ab`, ({ decide_at }) => decide_at !== null, 'the test is sent')
+  await reaches(`/campaigns/${id}/ab`, ({ decide_at }) => Boolean(decide_at), 'the test is sent')
 
   const tested = await recipientsOf(id)
   const [red, blue] = [tested.get('Red') as string[], tested.get('Blue') as string[]]
@@ -129,7 +129,7 @@ t.test('an A/B test without opens says that its winner is a guess', async t => {
   for (let n = 0; n < FEW; n++) await post(`/contacts/p${n}@y.com/segments/${segment_id}`, {})
   const { id } = await post('/campaigns', { ...draft, ab_test: { ...draft.ab_test, test_percentage: 50 }, segment_id })
   await post(`/campaigns/${id}/send`, {})
-  await reaches(`/campaigns/${id}/ab`, ({ decide_at }) => decide_at !== null, 'the test is sent')
+  await reaches(`/campaigns/${id}/ab`, ({ decide_at }) => Boolean(decide_at), 'the test is sent')
   await passHour(id)
   await reaches(`/campaigns/${id}`, ({ status }) => status === 'sent', 'the winner is sent')
   shows(t, await get<Figures>(`/campaigns/${id}/ab`), { winner: 'A', decided_by: 'automatic', significant: false })

@@ -29,7 +29,7 @@ t.test('the report of a campaign counts people and not scanners', async t => {
   const rows = Array.from({ length: CONTACTS }, (_, n) => `p${n}@y.com,Person ${n},${n % PRO === 0 ? 'pro' : 'free'}`)
   const csv = ['email,first_name,plan', ...rows].join('\n')
   const { id: import_id } = await post('/contacts/imports', { csv })
-  await reaches(`/contacts/imports/${import_id}`, body => body.completed_at !== null, 'the import has ended')
+  await reaches(`/contacts/imports/${import_id}`, body => Boolean(body.completed_at), 'the import has ended')
   const filter = { property_filters: [{ key: 'plan', operator: 'eq', value: 'pro' }] }
   const { id: segment_id } = await post('/segments', { domain: account.domain, name: 'Pros', filter })
 

@@ -48,7 +48,7 @@ async function importFile(file: Buffer): Promise<Body> {
   if (id === undefined) throw new Error(message)
   return waitUntil(async () => {
     const found = await get<Body>(`/contacts/imports/${id}`)
-    return found.completed_at !== null && found
+    return found.completed_at && found
   }, 'the import has ended')
 }
 

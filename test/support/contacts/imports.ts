@@ -47,7 +47,7 @@ export class Imports {
     return waitUntil(async () => {
       await this.#importer.idle()
       const found = await this.find(id)
-      return found.completed_at !== null && found
+      return found.completed_at && found
     }, 'the import has ended')
   }
 
