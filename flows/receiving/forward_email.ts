@@ -8,6 +8,7 @@ import type { NewForward } from '#lib/receiving/new_reply.ts'
 import { shownContentIds } from '#lib/receiving/parse/shown_files.ts'
 import { type NewAttachment, NewAttachments } from '#lib/sending/new_attachment.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
+import { withoutLinks } from '#lib/templates/personal_links.ts'
 import { listSendingDomains } from '#sql/domains/mail_domains.ts'
 import { useBlob } from '#sql/files/blobs.ts'
 import type { Queryable } from '#sql/pool.ts'
@@ -36,12 +37,17 @@ export async function forwardEmail(
   const files = isWhole ? original.attachments.map(file => showFile(file, shown)) : [rawFile(original)]
   return {
     ...fields,
-    ...(isWhole ? { html: original.html, text: original.text } : {}),
+    ...(isWhole ? partsOf(original) : {}),
     from: forward.from ?? (await receivedAt(db, account_id, original)),
     subject: forward.subject ?? (isWhole ? safeSubject : forwardSubject)(original.subject),
     attachments: await attach(db, account_id, files),
     poll: null,
   }
+}
+
+/** A stranger who writes `{{unsubscribe_url}}` must not get the link of whoever the email is forwarded to. */
+function partsOf({ html, text }: EmailToForward) {
+  return { html: html && withoutLinks(html, 'html'), text: text && withoutLinks(text, 'text') }
 }
 
 type File = EmailToForward['attachments'][number]

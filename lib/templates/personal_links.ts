@@ -33,6 +33,16 @@ export function isReservedLink(key: string): boolean {
   return RESERVED_KEYS.includes(key) || key.startsWith(POLL_URL)
 }
 
+const LINK_BRACE = new RegExp(String.raw`\{(?=\{\s*(?:${[OPEN_KEY, ...RESERVED_KEYS, POLL_URL].join('|')}))`, 'g')
+
+/**
+ * Changes the placeholders of personal links in a part that a stranger wrote, so that they are not replaced. Readers of HTML see
+ * them as they were written; in text there is no way to write a brace but itself, so a space is put after it.
+ */
+export function withoutLinks(source: string, part: 'html' | 'text'): string {
+  return source.replace(LINK_BRACE, part === 'html' ? '&#123;' : '{ ')
+}
+
 /** Length of the longest name of a personal link. */
 export const MAX_LINK_KEY = 'RESEND_UNSUBSCRIBE_URL'.length
 

