@@ -38,7 +38,12 @@ export const contactExports = [
     query: z.object({
       domain: z.string().optional().describe('Name or id of the domain. Default: the default domain of the API key.'),
     }),
-    answers: { 200: bytes('text/csv', 'The contacts with their own values of all properties, oldest first.') },
+    answers: {
+      200: bytes(
+        'text/csv',
+        'The contacts with their own values of all properties and their own choices about topics, oldest first.',
+      ),
+    },
   }).handle(async (ctx, { account_id, query }) => {
     const domain_id = await requireDomain(ctx.pool, { caller: ctx.state.caller, domain: query().domain })
     sendExport(ctx, 'contacts.csv', Readable.from(exportContacts(ctx.pool, { account_id, domain_id })))

@@ -44,6 +44,19 @@ export async function listTopics(
   )
 }
 
+const NamedTopic = z.object({ id: z.string(), name: z.string() })
+export type NamedTopic = z.infer<typeof NamedTopic>
+
+/** Lists the topics that contacts of a domain have, oldest first. */
+export async function listTopicsOfDomain(
+  db: Queryable,
+  { account_id, domain_id }: { account_id: string; domain_id: string },
+): Promise<readonly NamedTopic[]> {
+  return db.any(sql.type(NamedTopic)`
+    SELECT id, name FROM topics WHERE account_id = ${account_id} AND (domain_id IS NULL OR domain_id = ${domain_id}) ORDER BY id
+  `)
+}
+
 export async function findTopic(db: Queryable, account_id: string, id: string): Promise<Topic | null> {
   return db.maybeOne(sql.type(Topic)`SELECT ${columns} FROM topics WHERE account_id = ${account_id} AND id = ${id}`)
 }

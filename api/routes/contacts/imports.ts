@@ -34,8 +34,8 @@ const declared = {
   headers: ['Idempotency-Key'],
   description:
     'Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: ' +
-    '`email`, `first_name`, `last_name`, `unsubscribed`, `do_not_track`, `timezone`, and the keys of properties. An empty cell ' +
-    'leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`.',
+    '`email`, `first_name`, `last_name`, `unsubscribed`, `do_not_track`, `timezone`, the keys of properties, and `topic:` with the name of a topic. An empty ' +
+    'cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`.',
 } satisfies { access: Access; headers: Header[]; description: string }
 const errors = [...KEY_ERRORS, 'missing_required_field', 'contacts_busy'] as const
 

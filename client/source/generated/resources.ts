@@ -50,7 +50,7 @@ export class DomainDns extends Resource {
 }
 
 export class ContactImports extends Resource {
-  /** Import contacts from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `do_not_track`, `timezone`, and the keys of properties. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /contacts/imports` */
+  /** Import contacts from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `do_not_track`, `timezone`, the keys of properties, and `topic:` with the name of a topic. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /contacts/imports` */
   create(body: api.NewContactImport | api.ContactImportForm, options?: KeyedOptions): Promise<api.ContactImport> {
     return this.call('POST', '/contacts/imports', { body, keyed: true }, options)
   }
@@ -111,7 +111,7 @@ export class AudienceContacts extends Resource {
     return this.call('POST', `/audiences/${part(audience_id)}/contacts/batch`, { body }, options)
   }
 
-  /** Import contacts into an audience from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `do_not_track`, `timezone`, and the keys of properties. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /audiences/{audience_id}/contacts/import` */
+  /** Import contacts into an audience from a CSV file. Takes a CSV file, as `csv` in a JSON body or as the file of a form (multipart/form-data). Its header names the columns: `email`, `first_name`, `last_name`, `unsubscribed`, `do_not_track`, `timezone`, the keys of properties, and `topic:` with the name of a topic. An empty cell leaves the value as it is. If an address occurs twice, the first one wins. A contact that has unsubscribed is subscribed again only with `resubscribe`. `POST /audiences/{audience_id}/contacts/import` */
   import(audience_id: string, body: api.NewAudienceImport | api.ContactImportForm, options?: KeyedOptions): Promise<api.ContactImport> {
     return this.call('POST', `/audiences/${part(audience_id)}/contacts/import`, { body, keyed: true }, options)
   }

@@ -987,6 +987,11 @@ export type ContactImportForm = {
     do_not_track?: string
     /** Column of the IANA time zone. */
     timezone?: string
+    /** Columns of choices about topics, by the ids of the topics. */
+    topics?: Record<string, {
+      /** Column of the choices: `opt_in`, `opt_out`, or empty for none. */
+      column: string
+    }>
     /** Columns of properties, by the keys of the properties. */
     properties?: Record<string, {
       /** Column of the values. */
@@ -2291,6 +2296,11 @@ export type NewAudienceImport = {
     do_not_track?: string
     /** Column of the IANA time zone. */
     timezone?: string
+    /** Columns of choices about topics, by the ids of the topics. */
+    topics?: Record<string, {
+      /** Column of the choices: `opt_in`, `opt_out`, or empty for none. */
+      column: string
+    }>
     /** Columns of properties, by the keys of the properties. */
     properties?: Record<string, {
       /** Column of the values. */
@@ -2510,6 +2520,11 @@ export type NewContactImport = {
     do_not_track?: string
     /** Column of the IANA time zone. */
     timezone?: string
+    /** Columns of choices about topics, by the ids of the topics. */
+    topics?: Record<string, {
+      /** Column of the choices: `opt_in`, `opt_out`, or empty for none. */
+      column: string
+    }>
     /** Columns of properties, by the keys of the properties. */
     properties?: Record<string, {
       /** Column of the values. */

@@ -18,6 +18,7 @@ import {
 import { addJob } from '#sql/jobs.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { resolveProperties } from './resolve_properties.ts'
+import { resolveTopics } from './resolve_topics.ts'
 
 /** Most unfinished imports per account. */
 const MAX_OPEN = 5
@@ -49,7 +50,7 @@ export async function prepareImport(
   await requireGroups(pool, place, form)
   // Checked again when it is queued, but a refused import must not leave new properties behind.
   if ((await countOpenImports(pool, place.account_id)) >= MAX_OPEN) throw tooManyImports()
-  const options = await readOptions(pool, place.account_id, file, form)
+  const options = await readOptions(pool, place, file, form)
   return { ...place, id: newId(), blob_id: file.blob_id, options, source_id, client_address }
 }
 
@@ -66,14 +67,22 @@ function tooManyImports(): ApiError {
   return new ApiError('contacts_busy', message, { headers: { 'retry-after': '30' } })
 }
 
-async function readOptions(pool: Pool, account_id: string, file: ImportFile, form: ImportForm): Promise<ImportOptions> {
+async function readOptions(
+  pool: Pool,
+  place: ContactPlace,
+  file: ImportFile,
+  form: ImportForm,
+): Promise<ImportOptions> {
   const encoding = encodingOf(file, form.encoding)
   try {
     const { names, delimiter } = readHeader(decodeHead(file.head, encoding), form.delimiter)
     const mapped = mapColumns(names, form.column_map ?? null)
-    const { columns, ignored } = await resolveProperties(pool, account_id, mapped, form.create_properties)
+    // First, since an import that is refused must not add properties.
+    const topics = await resolveTopics(pool, place, mapped.topics)
+    const { columns, ignored } = await resolveProperties(pool, place.account_id, mapped, form.create_properties)
     return {
-      ...{ encoding, delimiter, width: names.length, columns, ignored_columns: ignored },
+      ...{ encoding, delimiter, width: names.length, columns: [...columns, ...topics.columns] },
+      ignored_columns: [...ignored, ...topics.ignored],
       stored_as: columns.flatMap(column => column.stored_as ?? []),
       ...{ on_conflict: form.on_conflict, resubscribe: form.resubscribe },
       trigger_automations: form.trigger_automations,

@@ -10,15 +10,15 @@ export type StagedRow = Row & { n: number; line: number; id: string; may_repeat:
  * Returns a line in COPY's text format (https://www.postgresql.org/docs/current/sql-copy.html), in the order of COPIED_COLUMNS.
  */
 export function toCopyLine(import_id: string, row: StagedRow): string {
-  const { n, line, id, email, first_name, last_name, unsubscribed, do_not_track, properties, timezone } = row
-  const json = properties === null ? null : JSON.stringify(properties)
+  const { n, line, id, email, first_name, last_name, unsubscribed, do_not_track, timezone } = row
+  const [properties, topics] = [row.properties, row.topics].map(values => value(values && JSON.stringify(values)))
   const texts = [email, first_name, last_name].map(value).join('\t')
   const flags = [unsubscribed, do_not_track].map(flag => flag ?? '\\N').join('\t')
-  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${flags}\t${value(json)}\t${value(timezone)}\t${row.may_repeat}\t${value(row.written_email)}\n`
+  return `${import_id}\t${n}\t${line}\t${id}\t${texts}\t${flags}\t${properties}\t${value(timezone)}\t${row.may_repeat}\t${value(row.written_email)}\t${topics}\n`
 }
 
 export const COPIED_COLUMNS =
-  'import_id, n, line, id, email, first_name, last_name, unsubscribed, do_not_track, properties, timezone, may_repeat, written_email'
+  'import_id, n, line, id, email, first_name, last_name, unsubscribed, do_not_track, properties, timezone, may_repeat, written_email, topics'
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 

@@ -6,8 +6,16 @@ import { type Column, MEMBERS } from './options.ts'
 /** A column whose cells become a property. `is_asked`: the column map names it. `type` is null if the map does not give one. */
 export type PropertyColumn = { index: number; name: string; key: string; type: PropertyType | null; is_asked: boolean }
 
+/** A column of choices about a topic: the column map has the id of the topic, the header its name. */
+export type TopicColumn = { index: number; name: string; topic: { id: string } | { name: string } }
+
 /** `members`: the columns of fields that every contact has. */
-export type MappedColumns = { members: Column[]; properties: PropertyColumn[]; ignored: string[] }
+export type MappedColumns = {
+  members: Column[]
+  properties: PropertyColumn[]
+  topics: TopicColumn[]
+  ignored: string[]
+}
 type Mapped = Omit<MappedColumns, 'ignored'>
 
 /** A column is missing, or is meant for two things. The message is a sentence. */
@@ -15,6 +23,9 @@ export class ColumnError extends Error {}
 
 /** Names of the column of addresses. */
 const EMAIL_NAMES = new Set(['email', 'e_mail', 'email_address'])
+
+/** Beginning of the name of a column with choices about a topic, before the name of the topic. */
+export const TOPIC_PREFIX = 'topic:'
 
 /** Tells whether a column of this name has addresses. */
 export function isEmailName(name: string): boolean {
@@ -28,7 +39,7 @@ export function isEmailName(name: string): boolean {
  * @throws {ColumnError} @throws {HeaderError}
  */
 export function mapColumns(names: string[], map: ColumnMap | null): MappedColumns {
-  const mapped = withNamed(names, map ? byMap(names, map) : { members: [], properties: [] })
+  const mapped = withNamed(names, map ? byMap(names, map) : { members: [], properties: [], topics: [] })
   requireAddresses(names, mapped)
   const used = indexesOf(mapped)
   return { ...mapped, ignored: names.filter((name, index) => !used.has(index) && name !== '') }
@@ -54,11 +65,20 @@ function byMap(names: string[], map: ColumnMap): Mapped {
     ...find(column, `properties.${key}.column`),
     ...{ key, type: type ?? null, is_asked: true },
   }))
+  const topics = Object.entries(map.topics ?? {}).map(([id, { column }]) => ({
+    ...find(column, `topics.${clipped(id)}.column`),
+    topic: { id: id.toLowerCase() },
+  }))
   requireDistinct([
     ...members.map(({ index, member }) => ({ index, field: member })),
-    ...properties.map(({ index, key }) => ({ index, field: `properties.${key.slice(0, 100)}` })),
+    ...properties.map(({ index, key }) => ({ index, field: `properties.${clipped(key)}` })),
+    ...topics.map(({ index, topic }) => ({ index, field: `topics.${clipped(topic.id)}` })),
   ])
-  return { members, properties }
+  return { members, properties, topics }
+}
+
+function clipped(key: string): string {
+  return key.slice(0, 100)
 }
 
 /** @throws {ColumnError} for a column with two fields */
@@ -74,11 +94,15 @@ function requireDistinct(fields: { index: number; field: string }[]): void {
 }
 
 /** Adds the columns that the map does not name, by their own names. */
-function withNamed(names: string[], { members, properties }: Mapped): Mapped {
-  const all: Mapped = { members: [...members], properties: [...properties] }
+function withNamed(names: string[], { members, properties, topics }: Mapped): Mapped {
+  const all: Mapped = { members: [...members], properties: [...properties], topics: [...topics] }
   const used = indexesOf(all)
   const seen = new Set([...members.map(({ member }) => member), ...properties.map(({ key }) => key.toLowerCase())])
   for (const [index, name] of names.entries()) {
+    if (isTopicName(name) && !used.has(index)) {
+      all.topics.push({ index, name, topic: { name: name.slice(TOPIC_PREFIX.length).trim() } })
+      continue
+    }
     const key = isEmailName(name) ? 'email' : keyOf(name)
     if (key === '' || used.has(index) || seen.has(key)) continue
     const member = MEMBERS.find(one => one === key)
@@ -90,8 +114,12 @@ function withNamed(names: string[], { members, properties }: Mapped): Mapped {
   return all
 }
 
-function indexesOf({ members, properties }: Mapped): Set<number> {
-  return new Set([...members, ...properties].map(({ index }) => index))
+function isTopicName(name: string): boolean {
+  return name.toLowerCase().startsWith(TOPIC_PREFIX)
+}
+
+function indexesOf({ members, properties, topics }: Mapped): Set<number> {
+  return new Set([...members, ...properties, ...topics].map(({ index }) => index))
 }
 
 /**

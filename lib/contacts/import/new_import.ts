@@ -9,6 +9,7 @@ import { counted, record } from '#lib/zod_fields.ts'
 /** In characters. Longer files are sent as multipart/form-data. */
 const MAX_CSV = 5_000_000
 const MAX_PROPERTIES = 100
+const MAX_TOPICS = 100
 
 const Header = z.string().min(1).max(2_000)
 
@@ -32,6 +33,14 @@ const ColumnMap = withTwins(
         }),
       ).optional(),
     ).describe('Columns of properties, by the keys of the properties.'),
+    topics: counted(
+      0,
+      MAX_TOPICS,
+      'topics',
+      record(
+        z.object({ column: Header.describe('Column of the choices: `opt_in`, `opt_out`, or empty for none.') }),
+      ).optional(),
+    ).describe('Columns of choices about topics, by the ids of the topics.'),
   }),
 )
 export type ColumnMap = z.output<typeof ColumnMap>

@@ -6,14 +6,16 @@ import { PropertyType } from '#lib/contacts/new_property.ts'
 /** Members of a contact that columns of a file can set, besides properties. */
 export const MEMBERS = ['email', 'first_name', 'last_name', 'unsubscribed', 'do_not_track', 'timezone'] as const
 
-/** A column of a file, by its index, and the member of a contact that its cells become. */
+/** A column of a file, by its index, and what its cells become: a member of a contact, a property, or its choice about a topic. */
 const Column = z.object({
   index: z.int(),
   name: z.string(),
-  member: z.enum([...MEMBERS, 'property']),
+  member: z.enum([...MEMBERS, 'property', 'topic']),
   /** Only for a property. */
   stored_as: z.string().optional(),
   type: PropertyType.optional(),
+  /** Only for a topic. */
+  topic_id: z.string().optional(),
 })
 export type Column = z.infer<typeof Column>
 

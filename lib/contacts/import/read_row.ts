@@ -1,3 +1,4 @@
+import type { Subscription } from '#lib/contacts/new_contact.ts'
 import type { PropertyValue } from '#lib/contacts/new_property.ts'
 import { MAX_COLUMNS } from '#lib/files/csv/read_records.ts'
 import { readCell } from '#lib/files/csv/write_csv.ts'
@@ -26,6 +27,8 @@ export type Row = {
   do_not_track: boolean | null
   timezone: string | null
   properties: Record<string, PropertyValue> | null
+  /** Choices by the ids of topics. */
+  topics: Record<string, Subscription> | null
 }
 
 /** Returns the contact of a record, or a sentence that says why the record is invalid. */
@@ -34,11 +37,11 @@ export function readRow(cells: string[], { width, columns }: Pick<ImportOptions,
   if (fault) return fault
   const row: Row = {
     ...{ email: '', first_name: null, last_name: null, unsubscribed: null, do_not_track: null },
-    ...{ timezone: null, properties: null },
+    ...{ timezone: null, properties: null, topics: null },
   }
   for (const column of columns) {
     const text = readCell(cells[column.index])
-    const wrong = column.member === 'property' ? readProperty(row, column, text) : readMember(row, column.member, text)
+    const wrong = readColumn(row, column, text)
     if (wrong) return `\`${column.name}\` ${wrong}.`
   }
   return row
@@ -64,7 +67,13 @@ function findFault(cells: string[], width: number): string | null {
   return length > MAX_RECORD ? 'The record is longer than 1 MB.' : null
 }
 
-function readMember(row: Row, member: Exclude<Column['member'], 'property'>, text: string): string | null {
+function readColumn(row: Row, column: Column, text: string): string | null {
+  const { member } = column
+  if (member === 'property') return readProperty(row, column, text)
+  return member === 'topic' ? readChoice(row, column, text) : readMember(row, member, text)
+}
+
+function readMember(row: Row, member: Exclude<Column['member'], 'property' | 'topic'>, text: string): string | null {
   switch (member) {
     case 'email': {
       const address = parseAddress(text)
@@ -103,5 +112,14 @@ function readProperty(row: Row, { stored_as = '', type }: Column, text: string):
   } else {
     row.properties[stored_as] = text
   }
+  return null
+}
+
+function readChoice(row: Row, { topic_id = '' }: Column, text: string): string | null {
+  if (text === '') return null
+  const choice = text.toLowerCase()
+  if (choice !== 'opt_in' && choice !== 'opt_out') return 'must be opt_in or opt_out'
+  row.topics ??= {}
+  row.topics[topic_id] = choice
   return null
 }

@@ -31,6 +31,7 @@ DECLARE
   merged record;
   locked_at timestamptz;
   part_ms double precision;
+  has_choices boolean;
 BEGIN
   held_ms := 0;
   through := 0;
@@ -57,6 +58,7 @@ BEGIN
       AND p.created_at <= i.created_at
   );
 
+  has_choices := i.options -> 'columns' @> '[{"member": "topic"}]';
   LOOP
     part_to := least(through + part, up_to);
     -- The first part is read before the lock is taken.
@@ -81,6 +83,9 @@ BEGIN
       PERFORM set_config('synchronous_commit', 'off', true);
     END IF;
     merged := merge_import_part(i, staged);
+    IF has_choices THEN
+      PERFORM merge_choices(i, through, part_to);
+    END IF;
     i.created := i.created + merged.created;
     i.updated := i.updated + merged.updated;
     i.skipped := i.skipped + staged.known + staged.rows - merged.created - merged.updated;

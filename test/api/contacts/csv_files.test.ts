@@ -61,6 +61,45 @@ t.test('GET /contacts/export writes a CSV that an import restores exactly', asyn
   }
 })
 
+t.test('GET /contacts/export has the choices about topics, which an import into another account restores', async t => {
+  const [from, to] = [await newAccount(world), await newAccount(world)]
+  const names = ['News, "weekly"', '=Offers', 'Private']
+  const ids: Record<string, string[]> = {}
+  for (const { key, domain_id } of [from, to]) {
+    ids[key] = []
+    for (const name of names) {
+      const visibility = name === 'Private' ? 'private' : 'public'
+      const topic = { name, default_subscription: 'opt_in', visibility, ...(visibility === 'private' && { domain_id }) }
+      ids[key].push((await post('/topics', topic, key)).body.id as string)
+    }
+  }
+  const choose = (email: string, ...choices: (string | null)[]) => {
+    const topics = choices.flatMap((subscription, n) =>
+      subscription ? [{ id: ids[from.key]?.[n], subscription }] : [],
+    )
+    return post('/contacts', { email, domain: from.domain, topics }, from.key)
+  }
+  await choose('ann@b.com', 'opt_out', 'opt_in', null)
+  await choose('bob@b.com', null, null, 'opt_out')
+  await choose('carl@b.com', null, null, null)
+  const read = async ({ key, domain }: typeof from) => {
+    const headers = { authorization: `Bearer ${key}`, 'user-agent': 'test' }
+    const text = await (await fetch(`${api.url}/api/contacts/export?domain=${domain}`, { headers })).text()
+    return text.replaceAll(/[^,]+Z/g, 'T')
+  }
+  const text = await read(from)
+  t.equal(
+    text,
+    'email,first_name,last_name,unsubscribed,do_not_track,timezone,created_at,"topic:News, ""weekly""",topic:=Offers,topic:Private\r\n' +
+      'ann@b.com,,,false,false,,T,opt_out,opt_in,\r\n' +
+      'bob@b.com,,,false,false,,T,,,opt_out\r\n' +
+      'carl@b.com,,,false,false,,T,,,\r\n',
+  )
+  const ended = await new Imports(api, to.key, importer).ofText(text)
+  shows(t, ended, { counts: { created: 3, failed: 0 }, ignored_columns: ['created_at'] })
+  t.strictSame((await read(to)).split('\r\n').toSorted(), text.split('\r\n').toSorted())
+})
+
 t.test(
   'GET /contacts/export escapes full-width formulas and those after blanks, and an import restores them',
   async t => {

@@ -41,7 +41,7 @@ async function uploadForm(visit: Visit): Promise<Html> {
     fields: [
       {
         ...{ name: 'file', label: 'CSV file', type: 'file', accept: '.csv,text/csv', required: true },
-        hint: `The first line has the column names: ${MEMBERS.join(', ')}, and properties.`,
+        hint: `The first line has the column names: ${MEMBERS.join(', ')}, properties, and topic: with the name of a topic.`,
       },
       { name: 'audience_id', label: 'Audience', type: 'select', options: await audienceOptions(visit) },
       ...MEMBERS.map(column),
