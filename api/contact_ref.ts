@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { uuid } from '#api/operations/ids.ts'
 import type { Param } from '#api/operations/params.ts'
-import { findContactRef, requireDomain } from '#flows/contacts/contact_domain.ts'
+import { findContactRef, findPersonRef, requireDomain } from '#flows/contacts/contact_domain.ts'
 import { ADDRESS_DOMAIN, ContactAddress } from '#lib/contacts/new_contact.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
 import type { ConsentOrigin } from '#sql/contacts/consents.ts'
@@ -52,6 +52,11 @@ export async function contactRef(
   const given = { caller: ctx.state.caller, domain }
   if (isStrict) return { ...named, domain_id: await requireDomain(ctx.pool, given) }
   return findContactRef(ctx.pool, given, named.email)
+}
+
+/** Resolves a person whom a path names, by an address that need not be a contact. @throws {ApiError} as `contactRef` does */
+export async function personRef(ctx: Context, named: NamedContact, domain: string | undefined): Promise<ContactRef> {
+  return 'id' in named ? named : findPersonRef(ctx.pool, { caller: ctx.state.caller, domain }, named.email)
 }
 
 type ContactFilter = { contact_id?: string | undefined }

@@ -62,9 +62,22 @@ export async function contactPlace(
  * @throws {ApiError} 404 if no domain has it, 422 if several do
  */
 export async function findContactRef(db: Queryable, named: Named, email: string): Promise<ContactRef> {
+  return { email, domain_id: orNotFound('Contact', await domainOfAddress(db, named, email)) }
+}
+
+/**
+ * As `findContactRef`, for an address that need not be a contact: if no domain has it, the only domain of the account is meant.
+ *
+ * @throws {ApiError} 422 if several domains are possible
+ */
+export async function findPersonRef(db: Queryable, named: Named, email: string): Promise<ContactRef> {
+  return { email, domain_id: (await domainOfAddress(db, named, email)) ?? (await impliedDomain(db, named)) }
+}
+
+async function domainOfAddress(db: Queryable, named: Named, email: string): Promise<string | undefined> {
   const domain_id = await findNamed(db, named)
-  if (domain_id !== null) return { email, domain_id }
+  if (domain_id !== null) return domain_id
   const [first, second] = await listDomainsOfAddress(db, named.caller.account_id, email)
   if (second) fail('Missing `domain`: contacts of several domains have this address.')
-  return { email, domain_id: orNotFound('Contact', first) }
+  return first
 }

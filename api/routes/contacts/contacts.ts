@@ -5,6 +5,7 @@ import {
   contactParam,
   contactRef,
   DomainQuery,
+  personRef,
   segmentFilter,
 } from '#api/contact_ref.ts'
 import { changed, deleted, listOf } from '#api/operations/answers.ts'
@@ -14,7 +15,7 @@ import { flag, wholeQuery } from '#api/operations/queries.ts'
 import { changeContact, removeContact } from '#flows/contacts/change_contact.ts'
 import { contactPlace, requireDomain } from '#flows/contacts/contact_domain.ts'
 import { saveContact } from '#flows/contacts/save_contact.ts'
-import { eraseContact } from '#flows/erasure/erase_contact.ts'
+import { erasePerson } from '#flows/erasure/erase_person.ts'
 import { ContactChange, NewContact } from '#lib/contacts/new_contact.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { Consent, listConsents } from '#sql/contacts/consents.ts'
@@ -29,7 +30,7 @@ const ContactWithConsents = Contact.extend({
 const LISTED_DOMAIN = 'Name or id of the domain. Required, unless the API key has a default domain.'
 
 const ERASE =
-  '`true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression, unless another domain has a contact of this address.'
+  '`true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression, unless another domain has a contact of this address. The path may then have an address that is no contact (any more).'
 const Erased = z
   .object({
     emails: z.int().describe('Sent emails whose contents, recipients and events were deleted.'),
@@ -41,6 +42,7 @@ const Erased = z
 
 const DeletedContact = deleted('contact')
   .extend({
+    id: z.string().describe('Id of the contact; with `erase`, the address if it is no contact.'),
     contact: z.string().describe('The same as `id`.'),
     erased: Erased.optional().describe('With `erase`: how much was erased.'),
   })
@@ -121,10 +123,9 @@ export const contacts = [
     errors: CONTACT_WRITE_ERRORS,
   }).handle(async (ctx, { account_id, params, query }) => {
     const { domain, erase } = query()
-    const ref = await contactRef(ctx, params.id, domain)
     const { id, ...more } = erase
-      ? await eraseContact(ctx, account_id, ref)
-      : { id: await removeContact(ctx.pool, { account_id, ref }) }
+      ? await erasePerson(ctx, account_id, await personRef(ctx, params.id, domain))
+      : { id: await removeContact(ctx.pool, { account_id, ref: await contactRef(ctx, params.id, domain) }) }
     return { object: 'contact', id, contact: id, deleted: true, ...more }
   }),
 ]

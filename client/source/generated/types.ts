@@ -1262,6 +1262,7 @@ export type DeletedCampaign = {
 
 export type DeletedContact = {
   object: "contact"
+  /** Id of the contact; with `erase`, the address if it is no contact. */
   id: string
   deleted: true
   /** The same as `id`. */
@@ -3866,7 +3867,7 @@ export type GetContactQuery = {
 export type DeleteContactQuery = {
   /** Name or id of the domain, if the path has an address. Default: that of the API key. */
   domain?: string
-  /** `true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression, unless another domain has a contact of this address. */
+  /** `true` erases the person: it also deletes the contents of email to this address alone, received email from it, and its suppression, unless another domain has a contact of this address. The path may then have an address that is no contact (any more). */
   erase?: boolean
 }
 

@@ -136,3 +136,77 @@ t.test('erasing keeps a suppression that protects a contact of another domain', 
     shows(t, (await post('/contacts', { email: person, domain })).body, { unsubscribed: true })
   }
 })
+
+t.test('an address that is no contact any more is erased', async t => {
+  const account = await newAccount(world)
+  const call = async (method: string, path: string, body?: object) =>
+    (await api.request(method, `/api${path}`, { body, key: account.key })).body
+  const person = 'gone@erase.com'
+  const { id } = await call('POST', '/contacts', { email: person, domain: account.domain })
+  const sent = await acceptEmail(world, account, { to: person, text: 'For her alone' })
+  await send_emails({ email_ids: [sent] }, work)
+  await work.sender.idle()
+  await receive(work, account, await compose({ from: person, text: 'From her' }))
+  await call('POST', '/suppressions', { email: person })
+  await call('POST', '/events/send', {
+    event: 'viewed',
+    domain: account.domain,
+    contact_id: id,
+    payload: { phone: '1' },
+  })
+  const campaign = newId()
+  const { pg } = world.pool
+  await pg.query('INSERT INTO campaigns (account_id, id, domain_id) VALUES ($1, $2, $3)', [
+    ...[account.id, campaign, account.domain_id],
+  ])
+  const recipients = [
+    [id, person],
+    [newId(), 'bob@erase.com'],
+  ]
+  for (const row of recipients)
+    await pg.query(
+      `INSERT INTO campaign_recipients (account_id, campaign_id, contact_id, email, state) VALUES ($1, $2, $3, $4, 'x')`,
+      [account.id, campaign, ...row],
+    )
+  await call('DELETE', `/contacts/${id}`)
+
+  shows(t, await call('DELETE', `/contacts/${id}?erase=true`), { name: 'not_found' })
+  shows(t, await call('DELETE', `/contacts/${person}`), { name: 'not_found' })
+  const erased = { emails: 1, pending_emails: 0, received_emails: 1, suppressions: 1 }
+  const answer = { object: 'contact', id: person, contact: person, deleted: true }
+  t.strictSame(await call('DELETE', `/contacts/Gone@erase.com?erase=true`), { ...answer, erased })
+  shows(t, await call('GET', `/emails/${sent}`), { to: [], text: null })
+  shows(t, await call('GET', `/suppressions/${person}`), { name: 'not_found' })
+  const rows = async (query: string) => (await pg.query(query, [account.id])).rows
+  t.strictSame(await rows('SELECT email FROM campaign_recipients WHERE account_id = $1 ORDER BY email'), [
+    { email: 'bob@erase.com' },
+    { email: null },
+  ])
+  t.strictSame(await rows('SELECT FROM contact_events WHERE account_id = $1'), [])
+
+  const none = { emails: 0, pending_emails: 0, received_emails: 0, suppressions: 0 }
+  t.strictSame(await call('DELETE', `/contacts/${person}?erase=true`), { ...answer, erased: none })
+  shows(t, await call('POST', '/contacts', { email: person, domain: account.domain }), { unsubscribed: true })
+  await call('DELETE', `/contacts/${person}`)
+  await addDomain(world.pool, world.secrets, {
+    ...{ account_id: account.id, id: newId(), name: `other.${account.domain}`, status: 'verified' },
+  })
+  const message = 'Missing `domain`: this account has no domain, or several.'
+  shows(t, await call('DELETE', `/contacts/${person}?erase=true`), { statusCode: 422, message })
+  shows(t, await call('DELETE', `/contacts/${person}?erase=true&domain=${account.domain}`), { id: person })
+})
+
+t.test('erasing finds the runs of a contact that was deleted and created again', async t => {
+  const person = 'again@erase.com'
+  const first = (await post('/contacts', { email: person, domain: account.domain })).body.id
+  const { pg } = world.pool
+  await pg.query(
+    `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, status, due_at, payload)
+     VALUES ($1, $2, $2, 1, $3, $4, $5, 'completed', NULL, '{"phone": "1"}')`,
+    [account.id, newId(), account.domain_id, first, person],
+  )
+  await api.request('DELETE', `/api/contacts/${first}`)
+  const { id } = (await post('/contacts', { email: person, domain: account.domain })).body
+  shows(t, await api.request('DELETE', `/api/contacts/${id}?erase=true`), { body: { id } })
+  t.strictSame((await pg.query('SELECT FROM automation_runs WHERE contact_email = $1', [person])).rows, [])
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { eraseContact } from '#flows/erasure/erase_contact.ts'
+import { erasePerson } from '#flows/erasure/erase_person.ts'
 import { startProxiedApi } from '#test/support/api.ts'
 import { makePolled, readPollState } from '#test/support/polls.ts'
 import { shows } from '#test/support/shows.ts'
@@ -68,7 +68,7 @@ t.test('answers during the erasure of a contact are counted exactly', async t =>
     await pg.query(`UPDATE deliveries SET state = 'delivered', next_at = NULL WHERE email_id = $1`, [alone.email_id])
     t.equal((await press(together.path, 'ok')).status, 200)
     const [, ...answers] = await Promise.all([
-      eraseContact(world, account.id, { id: body.id }),
+      erasePerson(world, account.id, { id: body.id }),
       press(alone.path, 'great'),
       press(together.paths[1] as string, 'bad'),
     ])

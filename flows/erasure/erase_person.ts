@@ -1,15 +1,16 @@
-import { writeContact } from '#flows/contacts/write_contacts.ts'
+import { writeContacts } from '#flows/contacts/write_contacts.ts'
 import { announce } from '#flows/webhooks/announce.ts'
 import { orNotFound } from '#lib/errors.ts'
 import { storedAddress } from '#lib/mail/address.ts'
 import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
-import { announceContacts, deleteContact } from '#sql/contacts/contact_changes.ts'
-import { type Contact, type ContactRef, findContact, listDomainsOfAddress } from '#sql/contacts/contacts.ts'
+import { announceContacts, deleteContact, lockContact } from '#sql/contacts/contact_changes.ts'
+import { type ContactRef, findContact, listDomainsOfAddress } from '#sql/contacts/contacts.ts'
 import { deleteErrorsOf } from '#sql/contacts/import/record_errors.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
+import type { Person } from '#sql/erasure/former_contacts.ts'
 import { forgetEventsOfContact } from '#sql/events/contact_events.ts'
 import { withdrawAnswers } from '#sql/polls/asked_polls.ts'
-import type { Pool } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
 import { listReceivedEmails } from '#sql/receiving/received_email_list.ts'
 import { deleteReceivedEmail } from '#sql/receiving/received_emails.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
@@ -17,6 +18,7 @@ import { forgetSettledEmails } from '#sql/sending/emails.ts'
 import { listEmails } from '#sql/sending/search/email_list.ts'
 import { deleteSuppressions } from '#sql/suppressions/suppression_changes.ts'
 import { findSuppression } from '#sql/suppressions/suppressions.ts'
+import { forgetFormerContacts } from './forget_former_contacts.ts'
 
 /** Counts of what was erased. `pending_emails` are still to be sent, and keep their recipients and contents. */
 export type Erased = { emails: number; pending_emails: number; received_emails: number; suppressions: number }
@@ -27,27 +29,31 @@ type Dependencies = { pool: Pool; config: { BASE_URL: string } }
  * Erases a person from a domain: the contact with its events and its runs of automations, the contents of mail to its
  * address alone, its answers to polls, received mail from it, and its suppression, which applies to all domains and so is
  * kept for a contact of another one. Only opt-outs are kept, under a hash of the address. The contact is deleted last, so
- * that an interrupted call can be repeated.
+ * that an interrupted call can be repeated. An address that is no contact (any more) is erased too.
  *
- * @throws {ApiError} 404, `contacts_busy`, `contacts_timeout`
+ * @returns the id of the contact, or the address if it is none
+ * @throws {ApiError} 404 for an id, `contacts_busy`, `contacts_timeout`
  */
-export async function eraseContact(
+export async function erasePerson(
   { pool, config }: Dependencies,
   account_id: string,
   ref: ContactRef,
 ): Promise<{ id: string; erased: Erased }> {
-  const contact = orNotFound('Contact', await findContact(pool, account_id, ref))
-  const sent = await forgetSent(pool, account_id, contact)
-  const received_emails = await deleteReceived(pool, account_id, contact, config.BASE_URL)
-  await forgetImportErrors(pool, account_id, contact)
-  const suppressions = await eraseRow(pool, account_id, contact)
-  return { id: contact.id, erased: { ...sent, received_emails, suppressions } }
+  const contact = await findContact(pool, account_id, ref)
+  const { email, domain_id } = 'email' in ref ? ref : orNotFound('Contact', contact)
+  const person = { account_id, email, domain_id }
+  const sent = await forgetSent(pool, person)
+  const received_emails = await deleteReceived(pool, person, config.BASE_URL)
+  await forgetImportErrors(pool, person)
+  await forgetFormerContacts(pool, person)
+  const suppressions = await eraseRow(pool, person)
+  return { id: contact?.id ?? email, erased: { ...sent, received_emails, suppressions } }
 }
 
 /** Items per page of a list. */
 const PAGE = 100
 
-async function forgetSent(pool: Pool, account_id: string, { email, domain_id }: Contact) {
+async function forgetSent(pool: Pool, { account_id, email, domain_id }: Person) {
   // Finds it in `cc` and `bcc` too, and in other addresses and subjects.
   const filters = { q: email, domain: { id: domain_id } }
   const count = { emails: 0, pending_emails: 0 }
@@ -70,7 +76,7 @@ function isForAlone({ to, cc, bcc }: ListedEmail, email: string): boolean {
   return recipients.length > 0 && recipients.every(one => storedAddress(one).address.toLowerCase() === email)
 }
 
-async function deleteReceived(pool: Pool, account_id: string, { email, domain_id }: Contact, base_url: string) {
+async function deleteReceived(pool: Pool, { account_id, email, domain_id }: Person, base_url: string) {
   const filters = { from: email, domain: { id: domain_id } }
   let count = 0
   for (let after: string | undefined; ; ) {
@@ -85,18 +91,16 @@ async function deleteReceived(pool: Pool, account_id: string, { email, domain_id
 const ERRORS = 50_000
 
 /** Outside the transaction that deletes the contact, which would hold up writers of contacts for as long. */
-async function forgetImportErrors(pool: Pool, account_id: string, { domain_id, email }: Contact): Promise<void> {
-  let last = await deleteErrorsOf(pool, { account_id, domain_id, email }, null, ERRORS)
-  while (last !== null) last = await deleteErrorsOf(pool, { account_id, domain_id, email }, last, ERRORS)
+async function forgetImportErrors(pool: Pool, person: Person): Promise<void> {
+  let last = await deleteErrorsOf(pool, person, null, ERRORS)
+  while (last !== null) last = await deleteErrorsOf(pool, person, last, ERRORS)
 }
 
 /** Returns the number of deleted suppressions: 0 or 1. */
-async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promise<number> {
-  return writeContact(pool, account_id, { id: contact.id }, async (tx, { id, domain_id, email }) => {
-    await announceContacts(tx, account_id, 'contact.deleted', [id])
-    await deleteContact(tx, account_id, id)
-    await forgetEventsOfContact(tx, account_id, id)
-    await forgetRecipient(tx, account_id, id)
+async function eraseRow(pool: Pool, { account_id, domain_id, email }: Person): Promise<number> {
+  return writeContacts(pool, { account_id, domain_id }, async tx => {
+    const contact = await lockContact(tx, account_id, { domain_id, email })
+    if (contact) await eraseContact(tx, account_id, contact.id)
     const is_suppressed = (await findSuppression(tx, account_id, { address: email })) !== null
     const others = await listDomainsOfAddress(tx, account_id, email)
     const removed = others.length > 0 ? [] : await deleteSuppressions(tx, account_id, { addresses: [email] })
@@ -107,4 +111,11 @@ async function eraseRow(pool: Pool, account_id: string, contact: Contact): Promi
     )
     return removed.length
   })
+}
+
+async function eraseContact(tx: Tx, account_id: string, id: string): Promise<void> {
+  await announceContacts(tx, account_id, 'contact.deleted', [id])
+  await deleteContact(tx, account_id, id)
+  await forgetEventsOfContact(tx, account_id, id)
+  await forgetRecipient(tx, account_id, id)
 }
