@@ -4,7 +4,8 @@ DROP FUNCTION IF EXISTS is_by_person(text);
 -- Records hits with all their effects in one commit: classes, figures, events and webhooks. A hit that is recorded
 -- already changes nothing, since everything is computed from the hits before and after.
 --
--- given: a list of tracking_hit. Hits of deleted emails, or through a link of another email's content, are left out.
+-- given: a list of tracking_hit. Hits of deleted emails, through a link of another email's content, or by a contact who has
+-- asked since not to be tracked, are left out.
 CREATE FUNCTION record_hits(given json) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
@@ -75,7 +76,11 @@ CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STA
     SELECT CASE WHEN h.suspect IS NOT NULL AND h.created_at - interval '10 minutes' < s.delivered_at THEN h.suspect
       WHEN h.type = 'click' AND h.created_at - early_click_time() < s.delivered_at THEN 'early' END AS rule
   ) x
-  WHERE h.type = 'open' OR h.source_id IN (c.content_id, d.email_id)
+  WHERE (h.type = 'open' OR h.source_id IN (c.content_id, d.email_id)) AND NOT EXISTS (
+    SELECT FROM emails e
+    JOIN contacts p ON p.account_id = e.account_id AND p.domain_id = e.domain_id AND p.email = lower(d.recipient)
+    WHERE e.account_id = d.account_id AND e.id = d.email_id AND p.do_not_track
+  )
 $$;
 
 DROP FUNCTION IF EXISTS group_hits(tracking_hit[]);

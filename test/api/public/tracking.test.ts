@@ -111,3 +111,15 @@ t.test('invalid tracking tokens are 404 and record nothing', async t => {
   await waitForHits(world, other, 1)
   t.strictSame(await readHits(world, email), [])
 })
+
+t.test('hits of a contact who asks later not to be tracked are not recorded', async t => {
+  const [email, other] = [await makeTracked(world, account, { to: 'Quiet@b.com' }), await makeTracked(world, account)]
+  await ask(email.open_path)
+  await waitForHits(world, email, 1)
+  await api.request('POST', '/api/contacts', { body: { email: 'quiet@b.com', do_not_track: true } })
+  await ask(email.open_path)
+  shows(t, await ask(email.click_paths[1] as string), { status: 302 }, 'its links still lead on')
+  await ask(other.open_path)
+  await waitForHits(world, other, 1)
+  shows(t, await readHits(world, email), [{ type: 'open' }])
+})
