@@ -92,6 +92,7 @@ CREATE TYPE import_part AS (
   rows bigint,           -- all staged rows
   given given_contact[], -- contacts to merge
   leaving text[],        -- addresses that opt out in a record that is not merged
+  untracked text[],      -- addresses that opt out of tracking in such a record, while the merged one says nothing
   wrong bigint,
   known bigint           -- repeated addresses that were noted at staging, as earlier releases did
 );

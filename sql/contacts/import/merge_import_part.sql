@@ -12,10 +12,12 @@ BEGIN
   INTO part.wrong, part.known
   FROM import_errors e WHERE e.account_id = i.account_id AND e.import_id = i.id AND e.n > after AND e.n <= up_to;
   WITH slice AS MATERIALIZED (
-    SELECT r.*, coalesce(first.n, r.n) AS first_n, first.line AS first_line, first.unsubscribed AS first_says FROM import_rows r
+    SELECT r.*, coalesce(first.n, r.n) AS first_n, first.line AS first_line, first.unsubscribed AS first_says,
+      first.do_not_track AS first_says_untracked
+    FROM import_rows r
     LEFT JOIN LATERAL (
       -- Ordered, so that no plan reads more than the rows of the address.
-      SELECT f.n, f.line, f.unsubscribed FROM import_rows f
+      SELECT f.n, f.line, f.unsubscribed, f.do_not_track FROM import_rows f
       WHERE r.may_repeat AND f.import_id = i.id AND f.email >= r.email AND f.email <= r.email ORDER BY f.email, f.n LIMIT 1
     ) first ON true
     WHERE r.import_id = i.id AND r.n > after AND r.n <= up_to
@@ -28,8 +30,9 @@ BEGIN
   SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
     s.properties - coalesce(gone, '{}'), s.do_not_track, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}'),
     array_agg(s.email) FILTER (WHERE s.first_n < s.n AND s.unsubscribed
-      AND NOT ((i.options ->> 'resubscribe')::boolean AND s.first_says IS FALSE))
-  INTO part.rows, part.given, part.leaving FROM slice s;
+      AND NOT ((i.options ->> 'resubscribe')::boolean AND s.first_says IS FALSE)),
+    array_agg(s.email) FILTER (WHERE s.first_n < s.n AND s.do_not_track AND s.first_says_untracked IS NULL)
+  INTO part.rows, part.given, part.leaving, part.untracked FROM slice s;
   RETURN part;
 END $$;
 
@@ -57,6 +60,9 @@ BEGIN
   IF part.leaving IS NOT NULL THEN
     SELECT gone_ids || array_agg(o.id), opt_outs || array_agg(o.email) INTO gone_ids, opt_outs
     FROM opt_out_repeated(i, part.leaving) o;
+  END IF;
+  IF part.untracked IS NOT NULL THEN
+    PERFORM stop_tracking_repeated(i, part.untracked);
   END IF;
   PERFORM merge_memberships(i, ids, changed_ids);
   PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);

@@ -21,3 +21,21 @@ BEGIN
   WHERE c.account_id = i.account_id AND c.id = l.id
   RETURNING c.id, c.email;
 END $$;
+
+DROP FUNCTION IF EXISTS stop_tracking_repeated(contact_imports, text[]);
+
+-- The same for contacts that opt out of tracking in such a record.
+CREATE FUNCTION stop_tracking_repeated(i contact_imports, emails text[]) RETURNS void
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+  WITH asking AS MATERIALIZED (
+    SELECT c.id FROM (SELECT DISTINCT e FROM unnest(emails) AS e ORDER BY e) g
+    CROSS JOIN LATERAL (
+      SELECT * FROM contacts c
+      WHERE c.account_id = i.account_id AND c.domain_id = i.domain_id AND c.email >= g.e AND c.email <= g.e
+      ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE
+    ) c
+    WHERE NOT c.do_not_track AND (i.options ->> 'on_conflict' = 'upsert' OR c.source_id = i.id)
+  )
+  UPDATE contacts c SET do_not_track = true, updated_at = now() FROM asking a WHERE c.account_id = i.account_id AND c.id = a.id;
+END $$;

@@ -58,6 +58,20 @@ t.test('an opt-out of an address repeated in a file wins, wherever it stands', a
   shows(t, await get('/contacts/near@c.com'), { unsubscribed: false }, 'taken back by the one that wins')
 })
 
+t.test('`do_not_track` of an address repeated in a file applies, unless its first record says otherwise', async t => {
+  await post('/contacts', { email: 'old@e.com' })
+  const csv =
+    'email,do_not_track\nann@e.com,\nann@e.com,true\nbob@e.com,false\nbob@e.com,true\nold@e.com,\nold@e.com,yes\n'
+  const are = async () => {
+    const contacts = await Promise.all(['ann', 'bob', 'old'].map(name => get(`/contacts/${name}@e.com`)))
+    return contacts.map(contact => Object(contact).do_not_track)
+  }
+  await imports.ofText(csv, { on_conflict: 'skip' })
+  t.strictSame(await are(), [true, false, false])
+  await imports.ofText(csv)
+  t.strictSame(await are(), [true, false, true])
+})
+
 t.test('the stronger reason and later expiry of a repeated suppression win', async t => {
   const csv = [
     'email,reason,expires_at',
