@@ -16,18 +16,32 @@ export function languageOf(ctx: Context): Language {
   return { tag, words: LANGUAGES[tag] as Words }
 }
 
-/** Fills in the placeholders of a text and returns HTML. The values are plain text. */
-export function fill(text: string, values: Record<string, string>): string {
-  return escapeHtml(text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole))
+/**
+ * Fills in the placeholders of a text and returns HTML. The values are plain text, or lists of it. Each is isolated, so that a
+ * name in a script that is written from right to left does not move the words around it.
+ */
+export function fill(text: string, values: Record<string, string | string[]>): string {
+  return escapeHtml(text).replace(/\{(\w+)\}/g, (whole, name) => {
+    const value = values[name]
+    return value === undefined ? whole : [value].flat().map(isolated).join(', ')
+  })
 }
 
-/** Buttons are at least 44 px high: WCAG 2.2, criterion 2.5.5. Sizes in rem grow with the text size of the reader. */
+function isolated(value: string): string {
+  return `<bdi>${escapeHtml(value)}</bdi>`
+}
+
+/**
+ * Buttons are at least 44 px high: WCAG 2.2, criterion 2.5.5. Sizes in rem grow with the text size of the reader. Texts of the
+ * sender have the direction of their own script.
+ */
 function styleOf(color: string): string {
   return `*{box-sizing:border-box}
 body{margin:0;padding:1.5rem 1rem;background:#f4f4f5;color:#1c1c1f;font:1rem/1.5 system-ui,sans-serif}
 main{max-width:34rem;margin:0 auto;padding:1.5rem;background:#fff;border-radius:.5rem;overflow-wrap:anywhere}
 h1{margin:0 0 .25rem;font-size:1.5rem;line-height:1.25}
 p{margin:0 0 1rem}
+h1,legend,span,small{unicode-bidi:plaintext}
 img{display:block;max-width:100%;max-height:4rem;margin:0 0 1rem}
 [role=status]:empty{display:none}
 [role=status]{margin:0 0 1rem;padding:.75rem 1rem;border-left:.25rem solid ${color};background:#eef2f8}

@@ -78,7 +78,7 @@ function resultLines({ words, token, sender }: View, { action, before, after }: 
     [words.from_now_on, true],
   ] as const) {
     const names = changed.filter(({ is_subscribed }) => is_subscribed === is).map(({ name }) => name)
-    if (names.length > 0) lines.push(fill(text, { topics: names.join(', ') }))
+    if (names.length > 0) lines.push(fill(text, { topics: names }))
   }
   return lines.length > 0 ? lines : [fill(words.nothing_changed, {})]
 }

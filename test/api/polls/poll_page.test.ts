@@ -79,12 +79,15 @@ t.test('the last answer counts, and webhooks get each change once', async t => {
   const { body: contact } = await api.request('POST', '/api/contacts', { key: own.key, body: { email: 'Ann@b.com' } })
   const { path, email_id } = await makePolled(world, own, { to: ['Ann@B.com'] })
   const before = (await readWebhookEvents(world, own)).length
-  t.match(await (await press(path, 'great')).text(), /<p>Thank you. Your answer is: Great.<\/p>/)
+  t.match(await (await press(path, 'great')).text(), /<p>Thank you. Your answer is: <bdi>Great<\/bdi>.<\/p>/)
   const state = await readPollState(world, own)
   t.equal((await press(path, 'great')).status, 200)
   t.strictSame(await readPollState(world, own), state)
-  t.match(await (await press(path, 'bad')).text(), /<p>Thank you. Your answer is: Bad.<\/p>.*<button>Change answer/s)
-  t.match(await (await ask('GET', path)).text(), /Your answer is: Bad.*value="great" required checked/s)
+  t.match(
+    await (await press(path, 'bad')).text(),
+    /<p>Thank you. Your answer is: <bdi>Bad<\/bdi>.<\/p>.*<button>Change answer/s,
+  )
+  t.match(await (await ask('GET', path)).text(), /Your answer is: <bdi>Bad<\/bdi>.*value="great" required checked/s)
 
   const { data } = (await api.request('GET', '/api/polls', { key: own.key })).body as unknown as {
     data: { id: string }[]
@@ -196,7 +199,7 @@ t.test('questions and labels are escaped', async t => {
   const escaped = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;amp;&#39;'
   t.ok(html.includes(`<legend>Why ${escaped}</legend>`))
   t.ok(html.includes(`<title>Why ${escaped}</title>`))
-  t.ok(html.includes('Your answer is: &lt;img src=x onerror=1&gt;.'))
+  t.ok(html.includes('Your answer is: <bdi>&lt;img src=x onerror=1&gt;</bdi>.'))
   t.notMatch(html, /<script|<img/)
 })
 

@@ -76,10 +76,10 @@ t.test('a recipient may change the answer to a poll 1,000 times an hour', async 
 
   const { status, html } = await answer(path, 'bad')
   t.equal(status, 200)
-  t.match(html, 'Your answer is: Great.')
+  t.match(html, 'Your answer is: <bdi>Great</bdi>.')
   t.match(html, TOO_OFTEN)
   t.match(html, 'value="great" required checked')
   t.equal((await readWebhookEvents(world, account)).length, told)
   t.notMatch((await answer(path, 'great')).html, TOO_OFTEN)
-  t.match((await answer(another, 'bad')).html, 'Your answer is: Bad.')
+  t.match((await answer(another, 'bad')).html, 'Your answer is: <bdi>Bad</bdi>.')
 })

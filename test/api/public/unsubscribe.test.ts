@@ -246,3 +246,14 @@ t.test('the link of a deleted domain is 404, but accepts one-click', async t => 
   t.equal((await ask('GET', path)).status, 404)
   t.equal((await ask('POST', path)).status, 200)
 })
+
+t.test('names from right to left are isolated from the sentence around them', async t => {
+  const own = await newAccount(world)
+  for (const name of ['عروض', 'News <1>']) await makeTopic(world, own, { name })
+  const { path } = await makeRecipient(world, own, 'rtl@b.com')
+  const shown = [...(await (await ask('GET', path)).text()).matchAll(/name="shown" value="([^"]+)"/g)]
+  const fields = shown.map(([, id]): [string, string] => ['shown', id as string])
+  const page = await (await press(path, [...fields, ['action', 'save']])).text()
+  t.match(page, '<p>You will no longer get: <bdi>News &lt;1&gt;</bdi>, <bdi>عروض</bdi>.</p>')
+  t.match(page, /h1,legend,span,small\{unicode-bidi:plaintext}/)
+})
