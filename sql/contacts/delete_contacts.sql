@@ -1,11 +1,15 @@
 DROP FUNCTION IF EXISTS delete_contacts(uuid, uuid[]);
+DROP FUNCTION IF EXISTS being_tracked();
 
 -- Deletes contacts with their memberships and choices. Their opt-outs stay in contact_optouts, so that nobody gets mail
--- again by being deleted and added again. Their automation runs end.
+-- again, or is tracked, by being deleted and added again. Their automation runs end.
 CREATE FUNCTION delete_contacts(account uuid, contact_ids uuid[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO contact_optouts (account_id, domain_id, email_hash, topic_id)
   SELECT account, c.domain_id, sha256(convert_to(c.email, 'UTF8')), everything()
   FROM contacts c WHERE c.account_id = account AND c.id = ANY (contact_ids) AND c.unsubscribed
+  UNION
+  SELECT account, c.domain_id, sha256(convert_to(c.email, 'UTF8')), being_tracked()
+  FROM contacts c WHERE c.account_id = account AND c.id = ANY (contact_ids) AND c.do_not_track
   UNION
   SELECT account, c.domain_id, sha256(convert_to(c.email, 'UTF8')), t.topic_id
   FROM contacts c JOIN contact_topics t ON t.account_id = account AND t.contact_id = c.id
@@ -15,4 +19,9 @@ CREATE FUNCTION delete_contacts(account uuid, contact_ids uuid[]) RETURNS void L
   DELETE FROM contacts WHERE account_id = account AND id = ANY (contact_ids);
 
   SELECT end_runs(account, contact_ids);
+$$;
+
+-- The topic_id of the opt-out of a deleted contact that had do_not_track. No topic has this id.
+CREATE FUNCTION being_tracked() RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid
 $$;

@@ -21,6 +21,7 @@ DECLARE
   late uuid[];
   known given_contact[];  -- those whose address has a contact already
   left_before uuid[];     -- created contacts whose address had opted out of everything
+  untracked uuid[];       -- created contacts whose address had opted out of tracking
   -- Most domains have none, and the lookup per address takes a tenth of the total time.
   has_optouts boolean := EXISTS (SELECT FROM contact_optouts o WHERE o.account_id = account AND o.domain_id = domain);
 BEGIN
@@ -61,7 +62,14 @@ BEGIN
       WHERE EXISTS (SELECT FROM topics WHERE topics.account_id = account AND topics.id = t.topic_id)
     )
     SELECT (SELECT array_agg(c.id) FROM changed c),
-      (SELECT array_agg(t.id) FROM taken t WHERE t.topic_id = everything()) INTO late, left_before;
+      (SELECT array_agg(t.id) FROM taken t WHERE t.topic_id = everything()),
+      (SELECT array_agg(t.id) FROM taken t WHERE t.topic_id = being_tracked()) INTO late, left_before, untracked;
+    -- Not in the statement above, which may change the same contacts.
+    IF untracked IS NOT NULL THEN
+      UPDATE contacts c SET do_not_track = true WHERE c.account_id = account AND c.id = ANY (untracked) AND NOT EXISTS (
+        SELECT FROM unnest(given) AS g WHERE g.email = c.email AND g.do_not_track IS FALSE
+      );
+    END IF;
   END IF;
 
   RETURN QUERY

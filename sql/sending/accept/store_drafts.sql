@@ -28,6 +28,11 @@ BEGIN
       SELECT FROM unnest(d.recipients) AS r
       JOIN contacts p ON p.account_id = o.account_id AND p.domain_id = o.id AND p.email = lower(r.recipient)
       WHERE p.do_not_track
+    ) AND NOT EXISTS (
+      -- Of deleted contacts.
+      SELECT FROM unnest(d.recipients) AS r
+      JOIN contact_optouts p ON p.account_id = o.account_id AND p.domain_id = o.id
+        AND p.email_hash = sha256(convert_to(lower(r.recipient), 'UTF8')) AND p.topic_id = being_tracked()
     ))
     FROM unnest(drafts) AS d
     LEFT JOIN domains o ON o.account_id = d.account_id AND o.id = judged.domain_ids[d.position + 1]

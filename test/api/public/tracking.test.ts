@@ -2,6 +2,7 @@ import t from 'tap'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { writeLinkToken } from '#lib/tracking/tracking_tokens.ts'
 import { startApi } from '#test/support/api.ts'
+import { acceptEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { BROWSER, makeTracked, readHits, waitForHits } from '#test/support/tracking.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -122,4 +123,29 @@ t.test('hits of a contact who asks later not to be tracked are not recorded', as
   await ask(other.open_path)
   await waitForHits(world, other, 1)
   shows(t, await readHits(world, email), [{ type: 'open' }])
+})
+
+t.test('`do_not_track` survives the deletion of a contact', async t => {
+  const own = await newAccount(world)
+  const call = async (method: string, path: string, body?: object) =>
+    (await api.request(method, `/api${path}`, { key: own.key, body })).body
+  const email = 'kept@b.com'
+  await call('POST', '/contacts', { email, do_not_track: true })
+  await call('DELETE', `/contacts/${email}`)
+  const mail = await makeTracked(world, own, { to: email })
+  const sent = await acceptEmail(world, own, { to: 'Kept@b.com', html: '<p>x</p>', track_opens: true })
+  const other = await acceptEmail(world, own, { to: 'other@b.com', html: '<p>x</p>', track_opens: true })
+  const trackingOf = async (id: string) =>
+    (await world.pool.pg.query('SELECT tracking FROM email_contents WHERE email_id = $1', [id])).rows[0].tracking
+  t.strictSame([await trackingOf(sent), await trackingOf(other)], [null, 1])
+  await ask(mail.open_path)
+  const last = await makeTracked(world, own)
+  await ask(last.open_path)
+  await waitForHits(world, last, 1)
+  t.strictSame(await readHits(world, mail), [])
+
+  const created = await call('POST', '/contacts', { email, unsubscribed: false })
+  shows(t, created, { do_not_track: true })
+  await call('DELETE', `/contacts/${email}`)
+  shows(t, await call('POST', '/contacts', { email, do_not_track: false }), { do_not_track: false })
 })
