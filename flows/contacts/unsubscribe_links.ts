@@ -20,8 +20,8 @@ export type UnsubscribingRecipient = {
 }
 
 /**
- * https   the page, and the URI of List-Unsubscribe. It begins with BASE_URL. If that is `http:`, the header
- *         must not contain it (RFC 8058 3.1). POST to it unsubscribes, GET shows the page and changes nothing.
+ * https   the page, and the URI of List-Unsubscribe. It begins with BASE_URL. If that is `http:`, the mail must have no
+ *         List-Unsubscribe-Post (RFC 8058 3.1). POST to it unsubscribes, GET shows the page and changes nothing.
  * mailto  `mailto:` URI of the header, mail to which unsubscribes; null if this server receives no mail for the domain
  */
 export type UnsubscribeLinks = { https: string; mailto: string | null }
