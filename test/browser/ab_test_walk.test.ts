@@ -109,7 +109,7 @@ async function answerTwice(address: string): Promise<void> {
   const [great, ok] = await pollLinks(address)
   await page.goto(great as string)
   await page.getByRole('button', { name: 'Send answer' }).click()
-  await page.getByText('Great').first().waitFor()
+  await page.getByRole('status').getByText('Great').waitFor()
   await page.goto(ok as string)
   await page.getByRole('button', { name: 'Change answer' }).click()
   await page.getByRole('status').getByText('OK').waitFor()

@@ -8,7 +8,6 @@ import { Imports } from '#test/support/contacts/imports.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { waitUntil } from '#test/support/wait_until.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -156,7 +155,7 @@ t.test('an audience and a segment that a batch fills are deleted after it', asyn
   const batch = post(`/audiences/${audience.id}/contacts/batch`, {
     ...{ contacts: [{ email: 'held@b.com' }], segments: [segment.id] },
   })
-  await waitUntil(async () => (await pg.query(`SELECT FROM pg_locks WHERE NOT granted`)).rowCount === 1, 'it waits')
+  await untilBlocked(world)
   const removed = Promise.all([remove(`/audiences/${audience.id}`), remove(`/segments/${segment.id}`)])
   await Promise.race([removed, sleep(300)])
   await holder.query('COMMIT')
