@@ -26,13 +26,15 @@ export const CONTENT = ['from', 'subject', 'reply_to', 'html', 'text', 'variable
  */
 export async function changeContent(before: TemplateContent, fields: TemplateChange): Promise<TemplateContent> {
   const { from, reply_to, html = before.html, subject = before.subject, text = before.text } = fields
-  const is_rewritten = fields.html !== undefined || fields.subject !== undefined || fields.text !== undefined
-  const derived = () => derive(before.variables, [subject ?? '', html, text ?? ''])
+  const is_derived =
+    [fields.html, fields.subject, fields.text].some(part => part !== undefined) || fields.variables === null
+  // null: the given ones go, and with them their types and fallback values.
+  const derived = () => derive(fields.variables === null ? [] : before.variables, [subject ?? '', html, text ?? ''])
   return {
     sender: from === undefined ? before.sender : from && formatAddress(from),
     reply_to: reply_to === undefined ? before.reply_to : (reply_to ?? []).map(formatAddress),
     ...{ subject, html, text },
-    variables: identify(before.variables, fields.variables ?? (is_rewritten ? await derived() : before.variables)),
+    variables: identify(before.variables, fields.variables ?? (is_derived ? await derived() : before.variables)),
   }
 }
 

@@ -88,6 +88,14 @@ t.test('omitted fields are empty, and omitted variables come from the placeholde
   t.strictSame((await read(none)).variables, [])
   await patch(none, { text: '' })
   shows(t, (await read(none)).variables, [{ key: 'a' }], 'derived again from the new text')
+  const given = await create({ html: '{{a}}', variables: [{ key: 'b', type: 'number', fallback_value: 1 }] })
+  await patch(given, { variables: null })
+  shows(
+    t,
+    (await read(given)).variables,
+    [{ key: 'a', type: 'string', fallback_value: null }],
+    'null clears given ones',
+  )
 })
 
 t.test('`reply_to` accepts the string that GET returns', async t => {

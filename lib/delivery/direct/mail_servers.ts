@@ -10,6 +10,9 @@ import { isOwnAddress } from './own_address.ts'
 const MAX_HOSTS = 10
 const MAX_ADDRESSES = 4
 
+/** Where this host reaches itself if its name resolves to an address that a router translates. */
+const LOOPBACK = '127.0.0.1'
+
 /** A mail server, with those of its addresses that may be connected to. `port`: if it is not the usual one. */
 export type MailServer = { host: string; priority: number; addresses: string[]; port?: number }
 
@@ -71,7 +74,8 @@ function chooseServers(domain: string, hosts: Host[], options: ServersOptions, i
       const server = { host: exchange, priority }
       if (priority < own) return [{ ...server, addresses: all.filter(address => isAllowedAddress(address, policy)) }]
       if (priority > own || own_port === 0) return []
-      return [{ ...server, addresses: all.filter(address => isOwn(address, policy)), port: own_port }]
+      const here = all.filter(address => isOwn(address, policy))
+      return [{ ...server, addresses: here.length > 0 ? here : [LOOPBACK], port: own_port }]
     })
     .filter(({ addresses }) => addresses.length > 0)
     .map(server => ({ ...server, addresses: server.addresses.slice(0, MAX_ADDRESSES) }))
