@@ -20,9 +20,13 @@ export const SECRET_KEY = 'a secret key of the tests, of more than 32 characters
 export async function openWorld(t: Test, environment: Record<string, string> = {}): Promise<Foundation> {
   const config = testConfig(await createDatabase(t), environment)
   const foundation = await layFoundation(config, createLog(process.env.TEST_LOG_LEVEL ?? 'silent'))
+  foundation.pool.pg.options.connectionTimeoutMillis = PATIENCE_MS
   t.teardown(() => foundation.pool.end())
   return foundation
 }
+
+/** Longest wait for a connection of the pool. In processes it is 2 s, which tests beside each other may exceed on a busy machine. */
+const PATIENCE_MS = 60_000
 
 /** A port where nobody listens: services that a test does not set are refused at once. */
 const NO_DNS = '127.0.0.1:1'

@@ -11,31 +11,42 @@ const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi',
 const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values)
 
 const countEmails = async () => Number((await query('SELECT count(*) FROM emails')).rows[0].count)
-const dawdling = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
+const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`
 
-/** Makes INSERTs into this table take a second longer, before they commit. */
-async function slowDown(t: Test, table: string): Promise<void> {
+/** Makes INSERTs into this table wait, before they commit, for as long as \`cutWhileAtWork\` asks. */
+async function holdUp(t: Test, table: string): Promise<void> {
   await query(`
-    CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$;
-    CREATE TRIGGER dawdle AFTER INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
-  t.teardown(() => query('DROP FUNCTION dawdle CASCADE'))
+    CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NULL; END $$;
+    CREATE TRIGGER hold_up AFTER INSERT ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION hold_up()`)
+  t.teardown(() => query('DROP FUNCTION hold_up CASCADE'))
 }
 
-/** Cuts all connections while such a statement runs; resolves when none runs any more. */
-async function cutWhileAtWork(): Promise<void> {
-  await waitUntil(async () => (await query(dawdling)).rowCount, 'a statement is at work')
+/** Sends requests, and cuts all connections while a statement of theirs waits, which goes on once it is known to be lost. */
+async function cutWhileAtWork<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  const holder = await world.pool.pg.connect()
+  await holder.query('SELECT pg_advisory_lock(1)')
+  const answer = send()
+  const lost = await waitUntil(async () => {
+    const { rows } = await query(waiting)
+    return rows.length > 0 && rows.map(({ pid }) => pid)
+  }, 'a statement is at work')
   proxy.cut()
-  await waitUntil(async () => (await query(dawdling)).rowCount === 0, 'no statement is at work')
+  const alive = 'SELECT FROM pg_stat_activity WHERE pid = ANY ($1)'
+  await waitUntil(async () => (await query(alive, [lost])).rowCount === 0, 'it was canceled')
+  await holder.query('SELECT pg_advisory_unlock(1)')
+  holder.release()
+  return answer
 }
 
 t.test('a connection lost during accept stores no email that got a 503', async t => {
-  await slowDown(t, 'emails')
+  await holdUp(t, 'emails')
   const before = await countEmails()
   const statuses: number[] = []
   for (let n = 0; n < 3; n++) {
-    const posts = Array.from({ length: 5 }, () => api.request('POST', '/api/emails', { body: email }))
-    await cutWhileAtWork()
-    statuses.push(...(await Promise.all(posts)).map(({ status }) => status))
+    const posts = () =>
+      Promise.all(Array.from({ length: 5 }, () => api.request('POST', '/api/emails', { body: email })))
+    statuses.push(...(await cutWhileAtWork(posts)).map(({ status }) => status))
   }
   const count = (wanted: number) => statuses.filter(status => status === wanted).length
   t.ok(count(503) >= 3, 'each round lost the requests whose statement was running')
@@ -53,10 +64,9 @@ t.test('a connection lost at the commit of an email still gets a 200', async t =
 })
 
 t.test('a connection lost while a batch is opened leaves no batch', async t => {
-  await slowDown(t, 'batches')
-  const post = api.request('POST', '/api/emails/batch', { body: [email, email] })
-  await cutWhileAtWork()
-  t.equal((await post).status, 503)
+  await holdUp(t, 'batches')
+  const { status } = await cutWhileAtWork(() => api.request('POST', '/api/emails/batch', { body: [email, email] }))
+  t.equal(status, 503)
   t.same((await query('SELECT id FROM batches')).rows, [])
 })
 

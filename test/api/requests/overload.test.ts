@@ -9,6 +9,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
+world.pool.pg.options.connectionTimeoutMillis = 2_000 // as in a process (sql/connections.ts)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi' }

@@ -37,7 +37,14 @@ t.test('crashes and lost connections send mail twice only if it was in doubt', a
       senders[0] = await open(sink.url)
     }),
   ]
-  const care = [repeat(100, sweep, 60_000), repeat(150, sweep, 60_000), repeat(100, () => pg.query(HURRY), 60_000)]
+  const care = [
+    repeat(100, sweep, Infinity),
+    repeat(150, sweep, Infinity),
+    repeat(100, () => pg.query(HURRY), Infinity),
+  ]
+  t.teardown(() => {
+    for (const { stop } of care) stop()
+  })
   await Promise.all(trouble.map(({ ended }) => ended))
   const undelivered = () => list(`SELECT recipient FROM deliveries WHERE state <> 'delivered'`)
   await waitUntil(async () => (await undelivered()).length === 0, 'all mail is delivered')

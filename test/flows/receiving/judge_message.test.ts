@@ -114,7 +114,7 @@ t.test('an unreachable service does not delay mail', async t => {
 })
 
 t.test('messages whose DNS does not respond wait at the same time', async t => {
-  const silent = Array.from({ length: 20 }, (_, n) => `silent${n}.com`)
+  const silent = Array.from({ length: 8 }, (_, n) => `silent${n}.com`)
   for (const name of silent) zone[name] = 'silent'
   const ids: ReceivedEmailId[] = []
   for (const name of silent) {
@@ -133,9 +133,9 @@ t.test('messages whose DNS does not respond wait at the same time', async t => {
   }
   const parsing = parseEmails({ ...world, blobs }, ids)
   await waitUntil(() => silent.every(name => questions.includes(`TXT ${name}`)), 'DNS is asked about each')
-  t.strictSame(await read(), [{ state: 'stored', spf: null, count: 20 }], 'none has been given up by then')
+  t.strictSame(await read(), [{ state: 'stored', spf: null, count: 8 }], 'none has been given up by then')
   await parsing
-  t.strictSame(await read(), [{ state: 'parsed', spf: 'temperror', count: 20 }])
+  t.strictSame(await read(), [{ state: 'parsed', spf: 'temperror', count: 8 }])
 })
 
 t.test('an unreadable message is judged too', async t => {

@@ -234,7 +234,7 @@ t.test('a failing Postgres gives 451, never 250 without storing or 5xx', async t
   })
   await t.test('that is still executing it', async t => {
     await query(`CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN PERFORM pg_sleep(1); RETURN NULL; END $$`)
+      $$ BEGIN PERFORM pg_sleep(10); RETURN NULL; END $$`)
     await query('CREATE TRIGGER dawdle AFTER INSERT ON received_emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()')
     const dawdling = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`
     const isDawdling = async () => (await query(dawdling)).length > 0
