@@ -3,23 +3,15 @@
 CREATE FUNCTION suppress_bounced(changes delivery_change[]) RETURNS suppressions[]
 LANGUAGE plpgsql AS $$
 DECLARE
-  added suppressions[];
+  bounced suppressions[];
 BEGIN
-  WITH suppressed AS (
-    INSERT INTO suppressions AS s (account_id, id, address, reason, cause, source_email_id, expires_at)
-    SELECT DISTINCT ON (c.account_id, lower(c.recipient)) c.account_id, c.suppression_id, lower(c.recipient), 'bounce',
-      c.reply, c.email_id, CASE WHEN c.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END
-    FROM unnest(changes) AS c
-    WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL
-    ORDER BY c.account_id, lower(c.recipient)
-    -- An entry that has expired, or expires before this one, is replaced.
-    ON CONFLICT (account_id, address) DO UPDATE SET
-      id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
-      created_at = excluded.created_at, expires_at = excluded.expires_at
-      WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity')
-    RETURNING s
-  )
-  SELECT array_agg(s) INTO added FROM suppressed;
-  RETURN added;
+  SELECT array_agg(s) INTO bounced
+  FROM unnest(changes) AS c
+  CROSS JOIN LATERAL jsonb_populate_record(NULL::suppressions, jsonb_build_object('account_id', c.account_id,
+    'id', c.suppression_id, 'address', lower(c.recipient), 'reason', 'bounce', 'cause', c.reply,
+    'source_email_id', c.email_id,
+    'expires_at', CASE WHEN c.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END)) AS s
+  WHERE c.state = 'bounced' AND c.suppression_id IS NOT NULL;
+  RETURN add_suppressions(bounced);
 END
 $$;

@@ -15,7 +15,7 @@ CREATE FUNCTION apply_report(account uuid, delivery uuid, outcome text, reason t
 LANGUAGE plpgsql AS $$
 DECLARE
   d deliveries;
-  added suppressions;
+  added suppressions[];
   changes delivery_change[];
   domain uuid;
   counts boolean;
@@ -51,17 +51,11 @@ BEGIN
   END IF;
 
   IF suppression IS NOT NULL THEN
-    INSERT INTO suppressions AS s (account_id, id, address, reason, cause, source_email_id, expires_at)
-    VALUES (account, suppression, lower(d.recipient), CASE outcome WHEN 'bounced' THEN 'bounce' ELSE 'complaint' END,
-      coalesce(apply_report.reply, apply_report.reason), d.email_id,
-      CASE WHEN apply_report.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END)
-    -- A complaint replaces any other entry; otherwise an entry that has expired, or expires earlier, is replaced.
-    ON CONFLICT (account_id, address) DO UPDATE SET
-      id = excluded.id, reason = excluded.reason, cause = excluded.cause, source_email_id = excluded.source_email_id,
-      created_at = excluded.created_at, expires_at = excluded.expires_at
-      WHERE s.expires_at < coalesce(excluded.expires_at, 'infinity')
-        OR excluded.reason = 'complaint' AND s.reason <> 'complaint'
-    RETURNING * INTO added;
+    added := add_suppressions(ARRAY[jsonb_populate_record(NULL::suppressions, jsonb_build_object('account_id', account,
+      'id', suppression, 'address', lower(d.recipient),
+      'reason', CASE outcome WHEN 'bounced' THEN 'bounce' ELSE 'complaint' END,
+      'cause', coalesce(apply_report.reply, apply_report.reason), 'source_email_id', d.email_id,
+      'expires_at', CASE WHEN apply_report.bounce ->> 'subType' = 'MailboxFull' THEN now() + interval '30 days' END))]);
   END IF;
   IF outcome = 'complained' THEN
     PERFORM opt_out_complainer(account, domain, d.email_id, lower(d.recipient));
@@ -77,8 +71,8 @@ BEGIN
     PERFORM announce_deliveries(changes);
     PERFORM tell_deliveries(changes);
   END IF;
-  IF added.id IS NOT NULL THEN
-    PERFORM announce_suppressions('added', ARRAY[added]);
+  IF added IS NOT NULL THEN
+    PERFORM announce_suppressions('added', added);
   END IF;
   RETURN 'applied';
 END

@@ -4,6 +4,7 @@ import { decideDoubts } from '#flows/delivery/decide_doubts.ts'
 import { insertUnsubscribedEvent } from '#sql/contacts/preferences/choices.ts'
 import { claimDeliveries, type SettledDelivery, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { fenceDeliveries } from '#sql/delivery/leases.ts'
+import { upsertSuppressions } from '#sql/suppressions/suppression_changes.ts'
 import { ageEmail } from '#test/support/database/states.ts'
 import { acceptEmail, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -129,6 +130,38 @@ t.test('one statement settles many results and suppresses each address once', as
     [account.id],
   )
   t.strictSame(rows, [{ count: 50, addresses: 50 }])
+})
+
+t.test('a bounce keeps a complaint as the reason, and the later end', async t => {
+  const to = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6'].map(name => `${name}@y.com`)
+  const ids = [await acceptEmail(world, account, { to }), await acceptEmail(world, account, { to })]
+  const tokens = (await Promise.all(ids.map(claim))).flat()
+  const entries = [
+    ['k1@y.com', 'complaint', '2999-01-01T00:00:00Z'],
+    ['k2@y.com', 'complaint', null],
+    ['k3@y.com', 'complaint', '2020-01-01T00:00:00Z'],
+    ['k4@y.com', 'manual', '2999-01-01T00:00:00Z'],
+  ] as const
+  const rows = entries.map(([address, reason, expires_at]) => ({ id: uuid(), address, reason, expires_at }))
+  await pool.transaction(tx => upsertSuppressions(tx, account.id, rows))
+  // Of the last two addresses, one mailbox was full at first, and one at last.
+  const full = (token: Claimed) =>
+    token.recipient === (token.email_id === ids[0] ? 'k5@y.com' : 'k6@y.com') && {
+      bounce: { type: 'Transient' as const, subType: 'MailboxFull' as const, message: '552 full', diagnosticCode: [] },
+    }
+  const bounced = { outcome: 'bounced' as const, reply: '550 no' }
+  await settleDeliveries(
+    pool,
+    tokens.map(token => ({ ...token, ...bounced, ...full(token), suppression_id: uuid() })),
+  )
+  const { rows: stored } = await pool.pg.query(
+    `SELECT address, reason, expires_at FROM suppressions WHERE account_id = $1 AND address LIKE 'k%' ORDER BY address`,
+    [account.id],
+  )
+  t.strictSame(
+    stored,
+    to.map((address, n) => ({ address, reason: n < 2 ? 'complaint' : 'bounce', expires_at: null })),
+  )
 })
 
 type Claimed = Awaited<ReturnType<typeof claimDeliveries>>[number]

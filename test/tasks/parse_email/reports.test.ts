@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
+import { v7 as uuid } from 'uuid'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { findReturnPathParty } from '#flows/receiving/find_return_path.ts'
 import { returnPathLocal } from '#lib/mail/return_path.ts'
 import { findEmail } from '#sql/sending/emails.ts'
+import { upsertSuppressions } from '#sql/suppressions/suppression_changes.ts'
 import { check_reputation } from '#tasks/check_reputation.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import { purge } from '#tasks/purge.ts'
@@ -283,6 +285,20 @@ t.test('a complaint suppresses and unsubscribes the address whatever became of t
     await suppressed(account),
     states.map(state => `${state}@y.com complaint`),
   )
+})
+
+t.test('a complaint that ends stays the reason when its address bounces, and takes the later end', async t => {
+  const account = await newListener(world, ['suppression.added'])
+  const { id, path } = await send(account)
+  const entry = { id: uuid(), address: 'ann@y.com', reason: 'complaint' as const, expires_at: '2999-01-01T00:00:00Z' }
+  await pool.transaction(tx => upsertSuppressions(tx, account.id, [entry]))
+  await takeEvents(world, account.id)
+  await deliver([{ to: path, raw: notice('ann@y.com') }])
+  t.equal((await readEmail(world, account, id)).status, 'bounced')
+  t.strictSame(await query('SELECT reason, cause, expires_at FROM suppressions WHERE account_id = $1', [account.id]), [
+    { reason: 'complaint', cause: null, expires_at: null },
+  ])
+  t.strictSame(await takeEvents(world, account.id), [], 'it was suppressed already')
 })
 
 t.test('a complaint without a feedback part is matched by its return path', async t => {
