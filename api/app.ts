@@ -20,7 +20,6 @@ import { createFindSession } from '#flows/members/sessions.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import { createAcceptEmail } from '#flows/sending/together/accept_together.ts'
-import { KeysUnderWay } from '#flows/sending/together/keys_under_way.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { Connections } from '#lib/net/fetch/connections.ts'
@@ -98,7 +97,6 @@ function openServices(foundation: Foundation) {
     dns: createDns(config.DNS_SERVERS),
     connections: new Connections(fetchPolicy(config)),
     countSend: createCountSend(foundation),
-    keysUnderWay: new KeysUnderWay(),
   }
 }
 

@@ -6,7 +6,6 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import type { ListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import type { BatchServices } from '#flows/sending/send_batch.ts'
 import type { SendingServices } from '#flows/sending/send_email.ts'
-import type { KeysUnderWay } from '#flows/sending/together/keys_under_way.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import type { Connections } from '#lib/net/fetch/connections.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
@@ -26,8 +25,6 @@ export type Services = Foundation &
     /** Connections to the endpoints of webhooks. */
     connections: Connections
     countSend: CountSend | null
-    /** Keys of requests whose work precedes their transaction. */
-    keysUnderWay: KeysUnderWay
     readiness: { isStopping: boolean }
   }
 

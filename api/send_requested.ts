@@ -2,6 +2,7 @@ import { readRequestKey } from '#api/middleware/idempotency.ts'
 import { answerOnce, findAnswer, type Once } from '#flows/sending/answer_once.ts'
 import type { RequestKey } from '#flows/sending/draft_emails.ts'
 import { sendEmail } from '#flows/sending/send_email.ts'
+import { answerClaimed } from '#flows/sending/together/answer_claimed.ts'
 import type { ErrorName } from '#lib/errors.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { NewEmail } from '#lib/sending/new_email.ts'
@@ -74,9 +75,8 @@ export const REPEATS_SECRET =
   'A request that is repeated with the same `Idempotency-Key` returns the same secret, which is stored encrypted for this.'
 
 /**
- * As `answerRequested`, with work before the transaction. A repeated request with the same key skips that work. While the first
- * is in progress, another one that reaches the same process is refused; one that reaches another process repeats the work, since
- * the database locks the key only during the transaction.
+ * As `answerRequested`, with work before the transaction. A repeated request with the same key skips that work, and is refused
+ * while the first is in progress.
  */
 export async function answerPrepared<Answer extends object>(
   ctx: Context,
@@ -84,12 +84,7 @@ export async function answerPrepared<Answer extends object>(
   prepare: () => Promise<(tx: Tx) => Promise<Answer>>,
 ): Promise<Answer> {
   const key = await readRequestKey(ctx, route)
-  const { account_id } = ctx.state.caller
-  return ctx.keysUnderWay.run(account_id, key, async () => {
-    const known = await findKnown<Answer>(ctx, key)
-    if (known) return markReplay(ctx, { answer: known, replayed: true })
-    return markReplay(ctx, await answerOnce(ctx.pool, account_id, key, await prepare()))
-  })
+  return markReplay(ctx, await answerClaimed(ctx.pool, ctx.state.caller.account_id, key, prepare))
 }
 
 /** Returns the response to the first request with the same key; null if there was none. */

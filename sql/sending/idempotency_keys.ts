@@ -43,6 +43,48 @@ export async function bindKey(
   `)
 }
 
+/** A claim is a row of its own, beside the answer that its request will bind: the route has this before it. */
+const CLAIM = 'claim of '
+
+/** `owner`: a UUID that only one request has. */
+type Claim = BoundKey & { account_id: string; owner: string }
+
+/** Claims a key for some seconds. Returns null if it is claimed, else the fingerprint of the request that holds it. */
+export async function claimKey(
+  tx: Tx,
+  { account_id, route, key, fingerprint, owner }: Claim,
+  seconds: number,
+): Promise<{ fingerprint: string } | null> {
+  const count = await tx.run(sql.unsafe`
+    INSERT INTO idempotency_keys AS k (account_id, route, key, fingerprint, answer)
+    VALUES (${account_id}, ${CLAIM + route}, ${key}, decode(${fingerprint}, 'hex'), ${JSON.stringify(owner)})
+    ON CONFLICT (account_id, route, key) DO UPDATE
+      SET fingerprint = excluded.fingerprint, answer = excluded.answer, created_at = excluded.created_at
+      WHERE k.created_at < now() - make_interval(secs => ${seconds})
+  `)
+  if (count > 0) return null
+  // The row is there: the statement above has locked it.
+  return tx.one(sql.type(z.object({ fingerprint: z.string() }))`
+    SELECT encode(fingerprint, 'hex') AS fingerprint FROM idempotency_keys
+    WHERE account_id = ${account_id} AND route = ${CLAIM + route} AND key = ${key}
+  `)
+}
+
+/** Begins the time of a claim again, unless it has ended and another request has claimed the key. */
+export async function extendClaim(db: Queryable, { account_id, route, key, owner }: Claim): Promise<void> {
+  await db.run(sql.unsafe`
+    UPDATE idempotency_keys SET created_at = now()
+    WHERE account_id = ${account_id} AND route = ${CLAIM + route} AND key = ${key} AND answer = ${JSON.stringify(owner)}
+  `)
+}
+
+export async function releaseClaim(db: Queryable, { account_id, route, key, owner }: Claim): Promise<void> {
+  await db.run(sql.unsafe`
+    DELETE FROM idempotency_keys
+    WHERE account_id = ${account_id} AND route = ${CLAIM + route} AND key = ${key} AND answer = ${JSON.stringify(owner)}
+  `)
+}
+
 /** Deletes the keys that are past their lifetime (sql/sending/key_lifetime.sql). Returns how many. */
 export async function deleteExpiredKeys(db: Queryable): Promise<number> {
   return db.run(sql.unsafe`DELETE FROM idempotency_keys WHERE created_at < now() - key_lifetime()`)

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { startApi } from '#test/support/api.ts'
 import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 
-const { hook, account, api, pg, add, announce, deliver, rowsOf } = await openHistory(t)
+const { hook, world, account, api, pg, add, announce, deliver, rowsOf } = await openHistory(t)
 
 const ask = (method: string, path: string, body?: unknown, key?: string) =>
   api.request(method, `/api${path}`, { body, ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }) })
@@ -63,6 +64,64 @@ t.test('a request is refused while another with its Idempotency-Key waits for an
   t.equal((await first).status, 200)
   t.equal((await ask('POST', `/webhooks/${id}/test`, undefined, 'same')).text, (await first).text)
   t.equal(hook.posted.length, before + 1)
+})
+
+t.test('a web process refuses a request while another process handles one with its Idempotency-Key', async t => {
+  const { id } = await add()
+  const path = `/api/webhooks/${id}/test`
+  const other = await startApi(t, world, account.key)
+  const askOther = (key: string) => other.request('POST', path, { headers: { 'idempotency-key': key } })
+  const before = hook.posted.length
+  const held = Promise.withResolvers<void>()
+  const arrived = Promise.withResolvers<void>()
+  hook.answer(async (_, response) => {
+    arrived.resolve()
+    await held.promise
+    response.writeHead(500).end()
+  })
+  const first = ask('POST', `/webhooks/${id}/test`, undefined, 'both')
+  await arrived.promise
+  const refused = await Promise.race([askOther('both'), sleep(2_000)])
+  held.resolve()
+  shows(t, refused, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
+  const { status, text } = await first
+  const again = await askOther('both')
+  t.strictSame([again.status, again.text, again.headers.get('idempotent-replayed')], [status, text, 'true'])
+  t.equal(hook.posted.length, before + 1)
+
+  hook.answer(200)
+  const send = (n: number) => (n % 2 ? askOther('race') : ask('POST', `/webhooks/${id}/test`, undefined, 'race'))
+  const answers = await Promise.all([0, 1, 2, 3, 4, 5].map(send))
+  t.equal(hook.posted.length, before + 2, 'only one of them acted')
+  t.equal(new Set(answers.filter(answer => answer.status === 200).map(answer => answer.text)).size, 1)
+})
+
+t.test('a claim of an Idempotency-Key ends with a failure, and after 40 s if its process has died', async t => {
+  const { id } = await add()
+  const route = `/webhooks/${id}/test`
+  const claims = () => pg.query(`SELECT FROM idempotency_keys WHERE route = $1`, [`claim of ${route}`])
+  hook.answer(200)
+  shows(t, await ask('POST', route, undefined, 'k'), { status: 200 })
+  t.equal((await claims()).rowCount, 0)
+  await pg.query(
+    `INSERT INTO idempotency_keys SELECT account_id, $2, 'dead', fingerprint, '"x"' FROM idempotency_keys WHERE route = $1`,
+    [route, `claim of ${route}`],
+  )
+  shows(t, await ask('POST', route, undefined, 'dead'), {
+    status: 409,
+    body: { name: 'concurrent_idempotent_requests' },
+  })
+  await pg.query(`UPDATE idempotency_keys SET created_at = now() - interval '41 s' WHERE key = 'dead'`)
+  shows(t, await ask('POST', route, undefined, 'dead'), { status: 200 })
+  t.equal((await claims()).rowCount, 0)
+  const draft = { name: 'T', html: 'Hi', alias: 'taken' }
+  await pg.query(`INSERT INTO idempotency_keys VALUES ($1, 'claim of /templates', 'other', '\\x00', '"x"')`, [
+    account.id,
+  ])
+  shows(t, await ask('POST', '/templates', draft, 'other'), refusal)
+  await ask('POST', '/templates', draft)
+  shows(t, await ask('POST', '/templates', draft, 'k'), { status: 409, body: { name: 'validation_error' } })
+  shows(t, await ask('POST', '/templates', { ...draft, alias: 'free' }, 'k'), { status: 201 })
 })
 
 t.test('POST /webhooks/:id/test posts once per Idempotency-Key', async t => {
