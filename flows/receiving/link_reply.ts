@@ -28,7 +28,7 @@ export const UNRELATED: Relation = { is_listed: false, outcomes: [], fault: null
 /** Runs outside any transaction, since it may call an AI service; `linkReply` writes the result. */
 export async function findRelation(
   work: LinkWork,
-  email: Pick<EmailToParse, 'account_id' | 'mail_from' | 'received_for'>,
+  email: Pick<EmailToParse, 'account_id' | 'id' | 'mail_from' | 'received_for'>,
   message: Omit<ParsedMessage, 'files'>,
   raw: Uint8Array,
 ): Promise<Relation> {
@@ -42,7 +42,7 @@ export async function findRelation(
   const named = listNamed(message.headers)
   const email_id = by_path ?? (await findRepliedEmail(work.pool, email.account_id, named, from))
   if (!email_id) return { is_listed: true, outcomes: [], fault, reply: null }
-  const category = await classifyMessage(work, email.account_id, message)
+  const category = await classifyMessage(work, email, message)
   return { is_listed: true, outcomes: [], fault, reply: { email_id, category } }
 }
 

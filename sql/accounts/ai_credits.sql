@@ -25,3 +25,41 @@ BEGIN
   RETURN this_hour;
 END
 $$;
+
+DROP FUNCTION IF EXISTS take_ai_credit_for(uuid, uuid);
+
+-- Takes one credit for a received reply, unless one was taken for it before: a reply is parsed again if its result could not
+-- be stored, or if its process died. The row that says so is kept as long as an idempotency key. Returns false if all
+-- credits are used up.
+CREATE FUNCTION take_ai_credit_for(account uuid, reply uuid) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  this_hour timestamptz;
+BEGIN
+  -- Waits for another job that takes one for the same reply.
+  INSERT INTO idempotency_keys (account_id, route, key, fingerprint, answer)
+  VALUES (account, 'ai credit', reply::text, '', 'null') ON CONFLICT DO NOTHING;
+  IF NOT FOUND THEN
+    RETURN true;
+  END IF;
+  this_hour := take_ai_credit(account);
+  IF this_hour IS NULL THEN
+    DELETE FROM idempotency_keys WHERE account_id = account AND route = 'ai credit' AND key = reply::text;
+    RETURN false;
+  END IF;
+  UPDATE idempotency_keys SET answer = to_jsonb(this_hour)
+  WHERE account_id = account AND route = 'ai credit' AND key = reply::text;
+  RETURN true;
+END
+$$;
+
+DROP FUNCTION IF EXISTS refund_ai_credit(uuid, uuid);
+
+-- Refunds the credit of a reply whose question had no answer, so that the next question takes one.
+CREATE FUNCTION refund_ai_credit(account uuid, reply uuid) RETURNS void LANGUAGE sql AS $$
+  WITH refunded AS (
+    DELETE FROM idempotency_keys WHERE account_id = account AND route = 'ai credit' AND key = reply::text
+    RETURNING (answer #>> '{}')::timestamptz AS hour
+  )
+  UPDATE ai_usage u SET credits = u.credits - 1 FROM refunded r WHERE u.account_id = account AND u.hour = r.hour
+$$;

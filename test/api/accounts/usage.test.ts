@@ -64,7 +64,7 @@ t.test('GET /usage shows both windows, credits, AI credits and what the account 
   await send(account, { to: ['b@b.com', 'c@b.com'], cc: ['x@example.com'] })
   const { id } = (await send(account, { scheduled_at: 'in 1 hour', to: ['d@b.com', 'e@b.com', 'f@b.com'] })).body
   await receive(openWork(t, world), account, await compose({ text: 'x' }))
-  await takeAiCredit(world.pool, account.id)
+  await takeAiCredit(world.pool, { account_id: account.id, id: uuid() })
   const { emails, credits, ai_credits } = await read(account)
   t.match(emails.daily, { used: 6, limit: 50, sent: 5, received: 1 })
   t.match(emails.monthly, { used: 4, limit: 4, sent: 4, received: 0 }, 'the rest was paid by credits')
@@ -116,7 +116,7 @@ t.test('the usage of one account shows nothing of another', async t => {
   await createDraft(api, other)
   await send(other, { to: ['b@b.com', 'c@b.com'] })
   await receive(openWork(t, world), other, await compose({ text: 'x' }))
-  await takeAiCredit(world.pool, other.id)
+  await takeAiCredit(world.pool, { account_id: other.id, id: uuid() })
   await api.request('POST', '/api/contacts', { key: other.key, body: { email: 'ann@b.com' } })
   await api.request('POST', '/api/segments', { key: other.key, body: { name: 'All' } })
   const second = { account_id: other.id, id: uuid(), name: `${uuid()}.com`, status: 'verified' } as const
