@@ -1,11 +1,11 @@
 import { hasOverlongWord, MAX_WORD } from '#lib/mail/mime/custom_field.ts'
+import { isFieldName } from '#lib/mail/mime/field.ts'
 
 /** Most custom headers of a message. */
 export const MAX_HEADERS = 100
 /** Most characters in the value of a header. */
 export const MAX_HEADER_VALUE = 8000
 
-const NAME = /^[A-Za-z0-9-]{1,64}$/
 // Headers that cannot be custom: those that the message is built from, and those that receivers trust us or themselves to have
 // written. A custom `Bcc` would add an envelope recipient, and a second `From` would be shown in place of the signed one.
 const FIELD_OF = new Map([
@@ -31,7 +31,7 @@ export function isReservedHeader(name: string): boolean {
 
 /** Returns why a custom header is rejected, in words that follow its name, or null. */
 export function validateHeader(name: string, value: string): string | null {
-  if (!NAME.test(name)) return 'is not a header name of 1 to 64 letters, digits and hyphens'
+  if (!isFieldName(name)) return 'is not a header name: 1 to 64 printable ASCII characters without `:` and `;`'
   const field = FIELD_OF.get(name.toLowerCase())
   if (field) return `is set by the \`${field}\` field`
   if (RESERVED.test(name)) return 'is reserved'

@@ -17,7 +17,7 @@ const OVER_998 = /.{999}/
 /** A line break other than CRLF and white space would end the field (RFC 5322 section 2.2.3). */
 const UNSAFE = /[^\t\r\n -~]|\r(?!\n[\t ])|(?<!\r)\n/
 
-/** Tells whether a field of this name can be written. By SMTP, names arrive that the API does not accept. */
+/** Tells whether a field of this name can be written. */
 export function isFieldName(name: string): boolean {
   return NAME.test(name)
 }

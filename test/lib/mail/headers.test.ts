@@ -19,6 +19,8 @@ t.test('validateHeader accepts headers that are up to the sender', async t => {
     'X-To',
     'Received-At',
     'Dates',
+    'X-Metadata-user_id',
+    'X.a+b',
     'a'.repeat(64),
   ]) {
     t.equal(validateHeader(name, 'value'), null, name)
@@ -61,8 +63,7 @@ t.test('validateHeader refuses invalid names', async t => {
     'X\n',
     '\nX',
     'X\0',
-    'X_A',
-    '__proto__',
+    'X;',
     'Ünder',
     'a'.repeat(65),
     'Bcc ',
@@ -104,7 +105,6 @@ t.test('validateHeaders returns the first refused header', async t => {
   t.equal(validateHeaders({}), null)
   t.equal(validateHeaders({ 'X-A': '1', 'X-B': '2' }), null)
   t.strictSame(validateHeaders({ 'X-A': '1', Date: 'now', To: 'x' }), { name: 'Date', reason: 'is reserved' })
-  t.match(validateHeaders(JSON.parse('{ "__proto__": "x" }')), { name: '__proto__' })
 })
 
 t.test('validateHeaders refuses names that differ only by case', async t => {
