@@ -26,19 +26,19 @@ export function replyToEmail(original: EmailToReplyTo, reply: NewReply): NewEmai
   }
 }
 
-/** Returns the valid addresses of Reply-To, else From (RFC 5322 3.6.2). */
+/**
+ * Returns the valid addresses of Reply-To, else From (RFC 5322 3.6.2). If Reply-To has only mailboxes that we cannot send to,
+ * the reply is refused: at From it might reach another person, or nobody.
+ */
 function sendersOf({ reply_to, from, from_name }: EmailToReplyTo): Address[] {
   const asked = parseAll(reply_to)
   if (asked.length > 0) return asked
   // A received name may contain characters that we do not allow.
   const sender = parseAddress(formatAddress({ name: from_name, address: from })) ?? parseAddress(from)
-  if (!sender) throw new ApiError('validation_error', whyNotAnswered([...reply_to, from]))
+  const unsendable = [...reply_to, ...(sender ? [] : [from])].map(explainUnsendable).find(why => why !== null)
+  if (unsendable) throw new ApiError('validation_error', `${unsendable}.`)
+  if (!sender) throw new ApiError('validation_error', 'This email has no sender that can be replied to.')
   return [sender]
-}
-
-function whyNotAnswered(senders: string[]): string {
-  const unsendable = senders.map(explainUnsendable).find(why => why !== null)
-  return unsendable ? `${unsendable}.` : 'This email has no sender that can be replied to.'
 }
 
 /** Returns the other recipients, without the addresses that received it here and the sender of the reply. */

@@ -82,6 +82,23 @@ t.test('a reply goes to Reply-To, with `reply_all` to all others but ourselves',
   t.match(answer, { status: 422, body: { name: 'validation_error', message: /50/ } })
 })
 
+t.test('a reply does not go to From if Reply-To is a mailbox that we cannot send to', async t => {
+  const receiveFrom = (fields: string) => receive(work, account, `From: ann@y.com\r\n${fields}Subject: x\r\n\r\nx`)
+  for (const address of ['"a b"@y.com', 'jörg@y.com']) {
+    const { status, body } = await ask(await receiveFrom(`Reply-To: ${address}\r\n`), 'reply', REPLY)
+    t.match(
+      { status, body },
+      { status: 422, body: { name: 'validation_error', message: /cannot be sent to/ } },
+      address,
+    )
+  }
+  for (const field of ['Reply-To: nobody\r\n', 'Reply-To: broken@\r\n']) {
+    shows(t, await emailOf((await ask(await receiveFrom(field), 'reply', REPLY)).body), { to: ['ann@y.com'] })
+  }
+  const several = await receiveFrom('Reply-To: "a b"@y.com, bob@y.com\r\n')
+  shows(t, await emailOf((await ask(several, 'reply', REPLY)).body), { to: ['bob@y.com'] })
+})
+
 t.test('invalid replies and forwards are refused', async t => {
   const id = await receive(work, account, await compose({ text: 'x' }))
   const nobody = await receive(work, account, 'From: undisclosed\r\nSubject: x\r\n\r\nx')
