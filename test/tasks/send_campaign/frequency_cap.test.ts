@@ -102,6 +102,24 @@ t.test('emails of campaigns without a cap count as soon as they are stored', asy
   t.strictSame(await reasonsOf(capped), [['ann@b.com', 'mailed_recently']])
 })
 
+t.test('an email that waits to be sent counts although that of a later campaign was canceled', async t => {
+  const { api, work, start, preview } = await open(t, ['ann@b.com', 'bob@b.com'])
+  const [first, second] = [await start(), await start()]
+  await send_campaign(first, work)
+  await send_campaign(second, work)
+  await query(`UPDATE emails SET status = 'failed' WHERE campaign_id = $1 AND "to" = ARRAY['bob@b.com']`, [
+    first.campaign_id,
+  ])
+  shows(t, await api.request('POST', `/api/campaigns/${second.campaign_id}/cancel`), { status: 200 })
+  shows(t, await preview(CAP), { contacts: 2, recipients: 1, left_out: { mailed_recently: 1 } })
+  const capped = await start(CAP)
+  await send_campaign(capped, work)
+  t.strictSame(await reasonsOf(capped), [
+    ['ann@b.com', 'mailed_recently'],
+    ['bob@b.com', null],
+  ])
+})
+
 t.test('emails that were not sent do not count, so that a retry reaches them', async t => {
   const { api, work, start } = await open(t, ['ann@b.com'])
   const campaign = await start(CAP)
