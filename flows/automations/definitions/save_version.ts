@@ -7,6 +7,7 @@ import {
   type AutomationId,
   syncTrigger,
   updateAutomation,
+  waitForEntries,
 } from '#sql/automations/definitions/automations.ts'
 import { deleteUnusedVersions, insertVersion } from '#sql/automations/definitions/versions.ts'
 import type { Tx } from '#sql/pool.ts'
@@ -58,7 +59,11 @@ export async function saveAutomation(
   const checked = isChecked ? await checkGraph(tx, config, { ...automation, settings, graph }) : before.graph
   const version = isSame(checked, before.graph) ? before.version : before.version + 1
   await updateAutomation(tx, automation, { ...settings, trigger: triggerOf(checked), version })
-  if (version !== before.version) await insertVersion(tx, automation, version, checked)
+  if (version !== before.version) {
+    await insertVersion(tx, automation, version, checked)
+    // Otherwise what only the version before refers to could be deleted while a run of it is being started.
+    await waitForEntries(tx, automation)
+  }
   await syncTrigger(tx, automation)
   if (before.status === 'disabled') await deleteUnusedVersions(tx, automation, version)
   return checked

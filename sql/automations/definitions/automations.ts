@@ -121,6 +121,16 @@ export async function syncTrigger(tx: Tx, { account_id, id }: AutomationId): Pro
   `)
 }
 
+/**
+ * Waits for transactions that start runs of an automation; later ones start runs of the version that this transaction has
+ * stored. So whoever sees its commit sees all runs of earlier versions.
+ */
+export async function waitForEntries(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
+  await tx.run(sql.unsafe`
+    SELECT FROM automation_triggers WHERE account_id = ${account_id} AND automation_id = ${id} FOR UPDATE
+  `)
+}
+
 /** Deletes an automation with its versions and triggers; a job removes its runs (clear_runs.ts). */
 export async function deleteAutomation(tx: Tx, { account_id, id }: AutomationId): Promise<void> {
   await tx.run(sql.unsafe`DELETE FROM automations WHERE account_id = ${account_id} AND id = ${id}`)

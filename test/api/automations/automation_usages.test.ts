@@ -1,6 +1,8 @@
 import t from 'tap'
+import { startRunByHand } from '#sql/events/enter_by_hand.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRuns, createAutomation } from '#test/support/automation_definitions.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -72,6 +74,26 @@ t.test('what runs in progress refer to cannot be deleted, until they are stopped
     // The next test deletes them, although a job has not yet ended the runs.
     await api.request('POST', `/api/automations/${id}/stop`)
   }
+})
+
+t.test('what a run refers to that starts while its automation is changed cannot be deleted', async t => {
+  const { id: name } = await post('/templates', { name: 'U', html: 'Hi', subject: 'Hi', from: `a@${account.domain}` })
+  await post(`/templates/${name}/publish`)
+  const steps = [start, mail({ template: { id: name } })]
+  const id = await createAutomation(api, account, { status: 'enabled', steps })
+  const contact = await post('/contacts', { email: 'ann@b.com', domain: account.domain })
+  const entry = await begin(world, tx =>
+    startRunByHand(tx, { account_id: account.id, automation_id: id, contact_id: contact.id, payload: {} }),
+  )
+  const body = { steps: [start, end], connections: [{ from: 'start', to: 'end' }] }
+  const changed = api.request('PATCH', `/api/automations/${id}`, { body })
+  await Promise.race([changed, untilBlocked(world)])
+  const deleted = changed.then(() => remove(`/templates/${name}`))
+  await Promise.race([deleted, untilBlocked(world)])
+  await entry.commit()
+  t.equal((await changed).status, 200)
+  t.equal((await deleted).status, 422)
+  await api.request('POST', `/api/automations/${id}/stop`)
 })
 
 t.test('a disabled automation without runs does not prevent deletions, and cannot be enabled after them', async t => {
