@@ -46,25 +46,22 @@ export async function listPolls(
   )
 }
 
-/** Number of recipients of `polls p`: from the counters of a campaign, and from the events of all other emails. */
+/**
+ * Number of recipients of `polls p`: from the counters of a campaign, and from the events of a single email. Null for an automation
+ * (`countSent`).
+ */
 const sentCount = sql.fragment`(CASE
   WHEN p.campaign_id IS NOT NULL THEN (
     SELECT coalesce(sum(c.count), 0) FROM campaign_counts c
     WHERE c.account_id = p.account_id AND c.campaign_id = p.campaign_id AND c.name = 'sent'
   )
-  WHEN p.automation_id IS NOT NULL THEN (
-    SELECT count(DISTINCT v.email_id) FROM emails s
-    JOIN email_contents m ON m.account_id = s.account_id AND m.email_id = s.id AND m.poll_id = p.id
-    JOIN email_events v ON v.account_id = s.account_id AND v.email_id = s.id AND v.type = 'delivered'
-    WHERE s.account_id = p.account_id AND s.automation_id = p.automation_id
-  )
-  ELSE (
+  WHEN p.automation_id IS NULL THEN (
     SELECT count(DISTINCT v.recipient) FROM email_events v
     WHERE v.account_id = p.account_id AND v.email_id = p.email_id AND v.type = 'delivered'
   )
 END)::integer`
 
-const Found = z.object({ ...listed, subject: z.string(), sent_count: z.int(), answers: z.array(Answer) })
+const Found = z.object({ ...listed, subject: z.string(), sent_count: z.int().nullable(), answers: z.array(Answer) })
 
 /** Finds a poll by its own id, or by the id of its campaign or of an email with it. */
 export async function findPoll(db: Queryable, account_id: string, id: string): Promise<Poll | null> {
@@ -95,7 +92,26 @@ export async function findPoll(db: Queryable, account_id: string, id: string): P
       ) i LIMIT 1
     )
   `)
-  return found && { ...found, responses: await listResponses(db, account_id, found.id) }
+  if (!found) return null
+  const sent_count = found.sent_count ?? (await countSent(db, account_id, found))
+  return { ...found, sent_count, responses: await listResponses(db, account_id, found.id) }
+}
+
+/**
+ * Counts the emails of an automation with a poll that were sent; each has one recipient. A statement of its own, without events, since
+ * an automation may have millions of emails: Postgres can then use several processes.
+ */
+async function countSent(
+  db: Queryable,
+  account_id: string,
+  { id, automation_id }: Pick<z.infer<typeof Found>, 'id' | 'automation_id'>,
+): Promise<number> {
+  const { sent } = await db.one(sql.type(z.object({ sent: z.int() }))`
+    SELECT count(*) AS sent FROM emails s
+    JOIN email_contents m ON m.account_id = s.account_id AND m.email_id = s.id AND m.poll_id = ${id}
+    WHERE s.account_id = ${account_id} AND s.automation_id = ${automation_id} AND s.sent_at IS NOT NULL
+  `)
+  return sent
 }
 
 async function listResponses(db: Queryable, account_id: string, poll_id: string): Promise<Poll['responses']> {
