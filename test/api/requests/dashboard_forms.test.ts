@@ -324,7 +324,8 @@ t.test('the report of an earlier run shows the hours after that run', async t =>
     recurrence: 'weekly',
   }
   const { id } = (await api.request('POST', '/api/campaigns', { body })).body
-  const starts = ['2026-03-01T10:00:00Z', '2026-03-08T10:00:00Z']
+  const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * 60 * 1_000).toISOString()
+  const starts = [daysAgo(9), daysAgo(2)] as const
   for (const [n, at] of starts.entries()) {
     await world.pool.pg.query(
       `INSERT INTO campaign_runs (account_id, campaign_id, run, created_at, finished_at) VALUES ($1, $2, $3, $4, $4)`,
@@ -332,9 +333,17 @@ t.test('the report of an earlier run shows the hours after that run', async t =>
     )
   }
   await world.pool.pg.query(`UPDATE campaigns SET status = 'sent', started_at = $2 WHERE id = $1`, [id, starts[1]])
+  const hourOf = (at: string) => `${at.slice(0, 13).replace('T', ' ')}:00`
   const hour = /Opens and clicks by hour.*?<p class="axis"><span>([^<]*)/s
-  t.equal(hour.exec(await show(`/campaigns/${id}?run=1`))?.[1], '2026-03-01 10:00')
-  t.equal(hour.exec(await show(`/campaigns/${id}`))?.[1], '2026-03-08 10:00')
+  t.equal(hour.exec(await show(`/campaigns/${id}?run=1`))?.[1], hourOf(starts[0]))
+  t.equal(hour.exec(await show(`/campaigns/${id}`))?.[1], hourOf(starts[1]))
+})
+
+t.test('the report of a campaign is shown if its figures by hour are no longer kept', async t => {
+  const body = { from: `a@${account.domain}`, subject: 'S', html: 'x', audience_id: account.domain_id }
+  const { id } = (await api.request('POST', '/api/campaigns', { body })).body
+  await world.pool.pg.query(`UPDATE campaigns SET status = 'sent', started_at = '2020-01-01' WHERE id = $1`, [id])
+  t.match(await show(`/campaigns/${id}`), /Delivery to 0 recipients.*by hour are not kept for more than 400 days/s)
 })
 
 t.test('the overview has the figures of GET /emails/metrics', async t => {

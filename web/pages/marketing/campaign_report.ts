@@ -3,6 +3,7 @@ import { now } from '#lib/clock.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { CampaignLink } from '#sql/campaigns/report/links.ts'
 import type { CampaignRun } from '#sql/campaigns/report/runs.ts'
+import { RETENTION_DAYS } from '#sql/sending/metrics/ranges.ts'
 import { type Html, html } from '#web/html.ts'
 import { bars, columns, percent } from '#web/layout/charts.ts'
 import { type List, table } from '#web/layout/list.ts'
@@ -98,10 +99,13 @@ type Hour = { period: string; opened: number; clicked: number }
 /** Counts what happened in these hours to emails of all runs: figures by hour are not kept for each run. */
 async function byHour(visit: Visit, { id, started_at, recurrence }: Found): Promise<Html> {
   if (!started_at) return html``
-  const end = new Date(Math.min(Date.parse(started_at) + HOURS * 3_600_000, now().getTime()))
+  const end = Date.parse(started_at) + HOURS * 3_600_000
+  if (end <= now().getTime() - RETENTION_DAYS * 24 * 3_600_000) {
+    return html`<p>Opens and clicks by hour are not kept for more than ${RETENTION_DAYS} days.</p>`
+  }
   const { data } = await visit.call<{ data: Hour[] }>('getEmailMetrics', {
     query: {
-      ...{ start_date: started_at, end_date: end.toISOString(), granularity: 'hourly', dimensions: 'period' },
+      ...{ start_date: started_at, end_date: new Date(end).toISOString(), granularity: 'hourly', dimensions: 'period' },
       ...{ metrics: 'opened,clicked', broadcast_id: id },
     },
   })
