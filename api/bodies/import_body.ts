@@ -6,6 +6,7 @@ import { ApiError } from '#lib/errors.ts'
 import { findUnstorable } from '#lib/json/unstorable_json.ts'
 import { ArrivingBlob } from './arriving_blob.ts'
 import { ArrivingCsv } from './arriving_csv.ts'
+import { joinPieces } from './join_pieces.ts'
 import { NOT_WHOLE, readTemplateBody, requireIdentity } from './read_body.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -58,7 +59,7 @@ async function readForm(ctx: Context, max_bytes: number): Promise<void> {
   const limits = { maxFileSize: max_bytes, maxTotalFileSize: max_bytes, maxFieldsSize: MAX_FIELDS, maxFields: 50 }
   // Loaded here, since few processes ever need them.
   const [{ koaBody }, { multipart }] = await Promise.all([import('koa-body'), import('formidable')])
-  const plugins = { enabledPlugins: [multipart, recognizeFilesByName] }
+  const plugins = { enabledPlugins: [multipart, joinPieces, recognizeFilesByName] }
   const formidable = { ...limits, ...plugins, minFileSize: 0, allowEmptyFiles: true, fileWriteStreamHandler: open }
   const read = koaBody({ multipart: true, formidable: formidable as object })
   try {
