@@ -3,8 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { sqlState } from './outage.ts'
 
-/** `silent`: no response at all. `refuses`: it responds but runs no statement, for example while it starts. */
-export type Health = 'serves' | 'refuses' | 'silent'
+/**
+ * `silent`: no response at all. `refuses`: it responds but runs no statement, for example while it starts. `closed`: it serves
+ * the connections that are open, but accepts no other.
+ */
+export type Health = 'serves' | 'closed' | 'refuses' | 'silent'
+
+/** SQLSTATEs of refused connections that say nothing about open ones: too many of them, or the access of the role was changed. */
+const DENIED = /^(53300|28...|42501|55000)$/
 
 /**
  * Time is counted in ticks, so that a process that was suspended counts that as one tick and not as a silent Postgres.
@@ -115,7 +121,8 @@ async function ask(client: pg.Client): Promise<Health> {
     await client.query('SELECT 1')
     return 'serves'
   } catch (error) {
-    return sqlState(error) === null ? 'silent' : 'refuses'
+    const state = sqlState(error)
+    return state === null ? 'silent' : DENIED.test(state) ? 'closed' : 'refuses'
   }
 }
 

@@ -21,7 +21,7 @@ async function startWithPostgres(): Promise<Running> {
   // A Postgres that hangs would not react to a request to stop.
   const stopDatabase = async () => {
     const health = await probe(database.config.DATABASE_URL as string)
-    await (health === 'serves' ? database.stop() : database.kill())
+    await (health === 'serves' || health === 'closed' ? database.stop() : database.kill())
   }
   try {
     const services = await SupervisedServices.start(database.config, log)

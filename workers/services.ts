@@ -59,7 +59,8 @@ async function stopUnlessDatabaseHangs(watchdog: Watchdog, stop: () => Promise<v
   })
   stopping.catch(() => {}) // it may still reject after the race below has ended
   for (let served_at = performance.now(); !isOver; await Promise.race([stopping, sleep(PAUSE_MS)])) {
-    if ((await watchdog.probe()) === 'serves') served_at = performance.now()
+    const health = await watchdog.probe()
+    if (health === 'serves' || health === 'closed') served_at = performance.now()
     else if (!isOver && performance.now() > served_at + HUNG_MS) {
       throw new AbandonedError('The database does not respond: pending work is left as it is.')
     }
