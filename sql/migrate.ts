@@ -6,7 +6,7 @@ import { StartupError } from '#lib/errors.ts'
 import { reportFatal } from '#lib/log.ts'
 import { openGraphilePool, silentLogger } from './graphile.ts'
 import { EARLIER, listMigrations, type Migration } from './migrations.ts'
-import { NotConnectedError } from './pool.ts'
+import { NotConnectedError, unusable } from './outage.ts'
 import { isLockTimeout } from './retry.ts'
 
 /** Arbitrary fixed number: processes that migrate the same database at the same time take turns. */
@@ -22,11 +22,16 @@ const PAUSE_MS = 2_000
 /** Suffix of migrations whose statements run one by one, outside a transaction. */
 const OUTSIDE_TRANSACTIONS = '.concurrently.sql'
 
-/** Migrates a database to what this code needs: first graphile-worker's schema, then ours. */
+/** Migrates a database to what this code needs: first graphile-worker's schema, then ours. @throws {StartupError} */
 export async function migrate(database_url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: database_url, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => {}) // the pending or next statement rejects with it
-  await connect(client)
+  await connect(database_url)
+    .then(client => migrateBy(client, database_url))
+    .catch(error => {
+      throw unusable(error)
+    })
+}
+
+async function migrateBy(client: pg.Client, database_url: string): Promise<void> {
   try {
     await client.query('SET statement_timeout = 0') // a role may have a short one, and an index takes minutes
     await refuseUnfit(client)
@@ -74,17 +79,16 @@ async function takeTurn(client: pg.Client): Promise<void> {
   }
 }
 
-async function connect(client: pg.Client): Promise<void> {
+async function connect(database_url: string): Promise<pg.Client> {
   try {
+    // Throws if a file that the URL names, such as sslrootcert, cannot be read.
+    const client = new pg.Client({ connectionString: database_url, connectionTimeoutMillis: 5_000 })
+    client.on('error', () => {}) // the pending or next statement rejects with it
     await client.connect()
+    return client
   } catch (cause) {
-    throw unreachable(new NotConnectedError(cause))
+    throw new NotConnectedError(cause)
   }
-}
-
-/** Returns the error for an operator whose database cannot be reached. */
-export function unreachable(cause: NotConnectedError): StartupError {
-  return new StartupError(`The database of DATABASE_URL cannot be reached: ${cause.message}`, { cause })
 }
 
 async function apply(client: pg.Client, { name, text, replaces }: Migration): Promise<void> {

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { OutageError } from '#lib/errors.ts'
+import { OutageError, StartupError } from '#lib/errors.ts'
 
 /** No connection was free or could be opened in time: nothing was sent, so nothing was done. */
 export class NotConnectedError extends OutageError {
@@ -54,4 +54,25 @@ export function replaceStale(pool: pg.Pool): void {
   pool.on('release', (_, client) => {
     if (stale.has(client)) void client.end()
   })
+}
+
+/** What an operator can do about an SQLSTATE. */
+const ADVICE: Record<string, string> = {
+  53300: 'Raise max_connections of Postgres, or the limit of the role, or end other connections.',
+  42501: 'The role of DATABASE_URL must own the database and everything in it: ALTER DATABASE name OWNER TO role',
+}
+
+/** Returns what an operator can do about an error of Postgres, or about its cause; null if there is no advice. */
+export function adviceFor(error: unknown): string | null {
+  return ADVICE[sqlState(error) ?? sqlState((error as Error).cause) ?? ''] ?? null
+}
+
+/** Returns the error for an operator whose database cannot be used when a process starts; other errors as they are. */
+export function unusable(error: unknown): unknown {
+  const advice = adviceFor(error)
+  if (!(error instanceof NotConnectedError) && advice === null) return error
+  const reason = (error as Error).message
+  const message =
+    error instanceof NotConnectedError ? `The database of DATABASE_URL cannot be reached: ${reason}` : reason
+  return new StartupError(advice === null ? message : `${message}. ${advice}`, { cause: error })
 }

@@ -5,6 +5,7 @@ import { about, type Check, type Finding } from '#lib/doctor/finding.ts'
 import type { Site, TransportKind } from '#lib/doctor/site.ts'
 import { StartupError } from '#lib/errors.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
+import { adviceFor, sqlState } from '#sql/outage.ts'
 import { createPool, type Pool } from '#sql/pool.ts'
 import { listDomainTransports } from '#sql/process/doctor.ts'
 import { joinDatabase, type LocalDatabase } from '#workers/embedded_postgres/local_database.ts'
@@ -65,10 +66,9 @@ async function examine({ config, stop }: LocalDatabase): Promise<Patient> {
       close,
     }
   } catch (error) {
-    const finding = report.problem(
-      `It cannot be reached: ${(error as Error).message}`,
-      `psql '${withoutPassword(config)}'`,
-    )
+    const { message } = error as Error
+    const said = sqlState(error) === null ? `It cannot be reached: ${message}` : `It cannot be read: ${message}`
+    const finding = report.problem(said, adviceFor(error) ?? `psql '${withoutPassword(config)}'`)
     return { config, findings: [finding], transports: [], checks: () => [], close }
   }
 }

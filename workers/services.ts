@@ -11,6 +11,7 @@ import { createLog } from '#lib/log.ts'
 import { findFirstAccount } from '#sql/accounts/accounts.ts'
 import { hasMembers } from '#sql/members/members.ts'
 import { migrate } from '#sql/migrate.ts'
+import { unusable } from '#sql/outage.ts'
 import type { Watchdog } from '#sql/watchdog.ts'
 import { createSite } from '#web/site.ts'
 import { startSmtp } from './smtp.ts'
@@ -43,7 +44,7 @@ async function startOn(foundation: Foundation): Promise<Running> {
     return { stop, failed: worker.failed as Promise<never> }
   } catch (error) {
     await stop()
-    throw error
+    throw unusable(error)
   }
 }
 

@@ -4,9 +4,9 @@ import { AbandonedError, AlreadyLoggedError, StartupError } from '#lib/errors.ts
 import { giveBackMemory } from '#lib/give_back_memory.ts'
 import { createLog, type Log, reportFatal } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
-import { unreachable } from '#sql/migrate.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
-import { createPool, NotConnectedError, type Pool } from '#sql/pool.ts'
+import { unusable } from '#sql/outage.ts'
+import { createPool, type Pool } from '#sql/pool.ts'
 import { openSecrets } from './open_secrets.ts'
 import { readDatabaseTime } from './sync_clock.ts'
 
@@ -25,15 +25,13 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
   if (!config.DATABASE_URL || !config.SECRET_KEY) throw new StartupError('DATABASE_URL is not set.')
   const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
   try {
-    const pending = await listPendingMigrations(pool).catch(error => {
-      throw error instanceof NotConnectedError ? unreachable(error) : error
-    })
+    const pending = await listPendingMigrations(pool)
     if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
     await readDatabaseTime(pool)
     return { config, log, pool, secrets: await openSecrets(pool, config.SECRET_KEY) }
   } catch (error) {
     await pool.end()
-    throw error
+    throw unusable(error)
   }
 }
 
@@ -42,7 +40,7 @@ export async function startOnFoundation(start: (foundation: Foundation) => Promi
   const foundation = await layFoundation(readConfig())
   const running = await start(foundation).catch(async error => {
     await foundation.pool.end()
-    throw error
+    throw unusable(error)
   })
   const stop = async () => {
     await running.stop()

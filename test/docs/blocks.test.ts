@@ -8,6 +8,7 @@ import { readArguments } from '#client/cli/input/arguments.ts'
 import { Environment, readConfig } from '#lib/config.ts'
 import { newId } from '#lib/ids.ts'
 import { insertAccount } from '#sql/accounts/accounts.ts'
+import { migrate } from '#sql/migrate.ts'
 import { type Block, CURL_PAGES, readBlocks } from '#test/support/docs_blocks.ts'
 import { ROOT } from '#test/support/root.ts'
 import { addDomain, openWorld } from '#test/support/world.ts'
@@ -75,6 +76,7 @@ const kinds: Kind[] = [
     fits: ({ text }) => /^(?:npm ci|\[Unit\]|export )/.test(text),
     check: checkFiles,
   },
+  { name: 'a database', fits: ({ text }) => text.startsWith('CREATE ROLE '), check: checkDatabase },
   { name: 'variables', fits: ({ text }) => /^[A-Z_]+=/.test(text), check: checkVariables },
   {
     name: 'DNS records',
@@ -113,6 +115,19 @@ t.test('every code block of the docs is run or checked', async t => {
     else await t.test(`${kind.name}: ${title}`, async t => kind.check(t, block))
   }
 })
+
+/** Creates the role and its database, and migrates that as the role. */
+async function checkDatabase(t: Test, { text }: Block): Promise<void> {
+  const name = `docs_${newId().slice(-12)}`
+  const { pg } = world.pool
+  for (const statement of text.replaceAll('mailbrook', name).split('\n')) await pg.query(statement)
+  t.teardown(async () => {
+    await pg.query(`DROP DATABASE ${name}`)
+    await pg.query(`DROP ROLE ${name}`)
+  })
+  const url = new URL(world.config.DATABASE_URL as string)
+  await t.resolves(migrate(Object.assign(url, { username: name, password: '...', pathname: name }).href))
+}
 
 /** The words of commands, as a shell splits them. */
 function wordsOf(command: string, program: string): string[][] {

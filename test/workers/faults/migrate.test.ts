@@ -175,6 +175,34 @@ t.test('migrate without a reachable database says so in one line', async t => {
   }
 })
 
+t.test('migrate names a file of DATABASE_URL that cannot be read', async t => {
+  const DATABASE_URL = 'postgres://a:b@127.0.0.1:1/c?sslmode=verify-full&sslrootcert=/nowhere.pem'
+  const stderr = /^The database of DATABASE_URL cannot be reached: ENOENT: .*'\/nowhere\.pem'\n$/
+  t.match(await runMigrate({ DATABASE_URL, SECRET_KEY }), { code: 1, stderr })
+})
+
+t.test('a role that may not create tables, or has no connection left, is told what to do', async t => {
+  const url = new URL(await createEmptyDatabase(t))
+  const database = url.pathname.slice(1)
+  const role = `${database}_role`
+  await connected(url.href, client =>
+    client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x'; GRANT ALL ON DATABASE ${database} TO ${role}`),
+  )
+  t.teardown(() => connected(url.href, client => client.query(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`)))
+  const own = Object.assign(new URL(url.href), { username: role, password: 'x' }).href
+  const advice =
+    'The role of DATABASE_URL must own the database and everything in it: ALTER DATABASE name OWNER TO role'
+  const { code, stderr } = await runMigrate({ DATABASE_URL: own, SECRET_KEY })
+  t.same([code, stderr], [1, `permission denied for schema public. ${advice}\n`])
+
+  await migrate(url.href)
+  await t.rejects(layFoundation(testConfig(own)), { message: `permission denied for table migrations. ${advice}` })
+  await connected(url.href, client => client.query(`ALTER ROLE ${role} CONNECTION LIMIT 0`))
+  const message =
+    /^The database of DATABASE_URL cannot be reached: too many connections .*\. Raise max_connections of Postgres, /
+  await t.rejects(layFoundation(testConfig(own)), { message })
+})
+
 t.test('migrate refuses a database that would not work', async t => {
   const url = new URL(await createEmptyDatabase(t))
   const database = `${url.pathname.slice(1)}_unfit`
