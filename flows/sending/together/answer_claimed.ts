@@ -1,4 +1,4 @@
-import { v7 as uuid } from 'uuid'
+import { newId } from '#lib/ids.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { claimKey, extendClaim, findBoundAnswer, releaseClaim } from '#sql/sending/idempotency_keys.ts'
 import { answerOnce, type Once } from '../answer_once.ts'
@@ -21,7 +21,7 @@ export async function answerClaimed<Answer extends object>(
   prepare: () => Promise<(tx: Tx) => Promise<Answer>>,
 ): Promise<Once<Answer>> {
   if (key === null) return answerOnce(pool, account_id, null, await prepare())
-  const claim = { account_id, ...key, owner: uuid() }
+  const claim = { account_id, ...key, owner: newId() }
   const known = await pool.transaction(tx => claimOrFind(tx, claim))
   if (known !== null) return { answer: JSON.parse(known) as Answer, replayed: true }
   // If it fails, the next one may succeed; if none does, the claim ends.
