@@ -4,7 +4,14 @@ import type { Line } from './mailparser_types.ts'
 const MAX_LINE = 256 * 1024
 
 /** Quoted strings, comments, addresses in brackets, domain literals, the marks between entries, and other text. */
-const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"?|\([^)]*\)?|<[^>]*>?|\[[^\],;]*\]?|[:;,]|[^"(<[:;,]+/gs
+const TOKENS =
+  /"[^"\\]*(?:\\.[^"\\]*)*"?|\((?:[^()@<>]|\([^()@<>]*\))*\)|\([^)]*\)?|<[^>]*>?|\[[^\],;]*\]?|[:;,]|[^"(<[:;,]+/gs
+
+/**
+ * A comment with comments in it (RFC 5322 3.2.2), which mailparser would end at the first parenthesis. It has no address: DMARC is
+ * checked by mailauth, which ends it there as well, so the rest must not be an address for mailauth alone.
+ */
+const NESTED = /^\((?:[^()@<>]*\([^()@<>]*\))+[^()@<>]*\)$/
 
 /** Returns a header field as mailparser reads it best. */
 export function prepareLine({ key, line }: Line): Line {
@@ -26,7 +33,11 @@ function flattenGroups(line: string): string {
     else if (token === ',' || token === ';') {
       list += `${entry},`
       entry = ''
-    } else entry += token
+    } else entry += NESTED.test(token) ? flattenComment(token) : token
   }
   return list + entry
+}
+
+function flattenComment(comment: string): string {
+  return `(${comment.slice(1, -1).replaceAll('(', '[').replaceAll(')', ']')})`
 }

@@ -18,7 +18,18 @@ export function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }
     cuts.add(`It names more than ${MAX_ENTRIES} addresses in a field: the rest is not shown.`)
   return all
     .slice(0, MAX_ENTRIES)
-    .map(({ name, address }): ParsedAddress => ({ name: clip(name), address: withAsciiDomain(clip(address ?? '')) }))
+    .map(
+      ({ name, address }): ParsedAddress => ({
+        name: clip(name),
+        address: withAsciiDomain(withoutObsolete(clip(address ?? ''))),
+      }),
+    )
+}
+
+/** Leaves out the route of an address, and white space around its marks, which readers must accept (RFC 5322 4.4). */
+function withoutObsolete(address: string): string {
+  const direct = address.replace(/^(?:@[^@:,\s]+[,\s]*)+:\s*/, '')
+  return direct.includes('"') ? direct : direct.replace(/\s*([.@])\s*/g, '$1')
 }
 
 /** Converts a domain in Unicode (RFC 6531), unless that would make another one of it. */

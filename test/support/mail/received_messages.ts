@@ -179,6 +179,14 @@ function addHeaders(add: Add): void {
     from(name, `From: J <${written}>`, { name: 'J', address })
   }
   from('no from', 'X: y', null)
+  from('a comment in a comment', 'From: ann@y.com (Ann (Sales, EU) Lee)', {
+    name: 'Ann [Sales, EU] Lee',
+    address: 'ann@y.com',
+  })
+  from('a comment before', 'From: (x (y) z) ann@y.com', { name: 'x [y] z', address: 'ann@y.com' })
+  from('a route', 'From: Ann <@a.com,@b.com:ann@y.com>', { name: 'Ann', address: 'ann@y.com' })
+  from('spaces around the marks', 'From: Ann < ann . lee @ y . com >', { name: 'Ann', address: 'ann.lee@y.com' })
+  from('a quoted space', 'From: Ann <"ann @ lee"@y.com>', { name: 'Ann', address: '"ann @ lee"@y.com' })
   const written: [field: string, message_id: string | null][] = [
     ['<a@y.com> (added by mx.y.com)', '<a@y.com> (added by mx.y.com)'],
     ['a-number', 'a-number'],
