@@ -59,7 +59,7 @@ export class MailReader extends Base {
         return null // an unknown charset
       }
     }
-    return { decodeStream: charset => new TextPartDecoder(find(charset)) }
+    return { decodeStream: charset => new TextPartDecoder(charset, find) }
   }
 
   override processHeaders(lines: Line[]): Map<string, unknown> {

@@ -16,14 +16,12 @@ export function listAddresses(field: { value: Mailbox[] } | { value: Mailbox[] }
   const all = [field ?? []].flat().flatMap(({ value }) => value.flatMap(entry => entry.group ?? [entry]))
   if (all.length > MAX_ENTRIES)
     cuts.add(`It names more than ${MAX_ENTRIES} addresses in a field: the rest is not shown.`)
-  return all
-    .slice(0, MAX_ENTRIES)
-    .map(
-      ({ name, address }): ParsedAddress => ({
-        name: clip(name),
-        address: withAsciiDomain(withoutObsolete(clip(address ?? ''))),
-      }),
-    )
+  return all.slice(0, MAX_ENTRIES).map(
+    ({ name, address }): ParsedAddress => ({
+      name: clip(name),
+      address: withAsciiDomain(withoutObsolete(clip(address ?? ''))),
+    }),
+  )
 }
 
 /** Leaves out the route of an address, and white space around its marks, which readers must accept (RFC 5322 4.4). */

@@ -116,6 +116,12 @@ function addCharsets(add: Add): void {
       from: { name: said, address: 'ann@y.com' },
       text: said,
     })
+    if (!/utf-16|utf-7/.test(charset)) {
+      const html = `<meta http-equiv="Content-Type" content="text/html; charset=${charset}"><p>${octets}`
+      const shown = { html: html.replace(octets, () => said) }
+      add(`${charset} named in HTML alone`, topped(part(['Content-Type: text/html'], html)), shown)
+      add(`${charset} named in HTML, not utf-8`, topped(part([HTML], html)), shown)
+    }
     if (!/utf-16|utf-7/.test(charset)) add(`${charset} in 8 bits`, topped(part(typed('8bit'), octets)), { text: said })
     const named = [
       ...typed('base64'),
