@@ -5,6 +5,7 @@ import { Base64PartDecoder, type Note } from '#lib/receiving/rebuild/base64_part
 import { dispositionOf } from './disposition_of.ts'
 import { prepareLine } from './header_line.ts'
 import type { Decoder, FoundText, Internals, Line, Mailbox, Node, Split } from './mailparser_types.ts'
+import { mixedName } from './mixed_name.ts'
 import { QuotedDecoder } from './quoted_decoder.ts'
 import { PlatformDecoder, TextPartDecoder } from './text_decoder.ts'
 import { unflow } from './unflow.ts'
@@ -88,6 +89,7 @@ export class MailReader extends Base {
     const type = split.contentType || ''
     // An invalid type counts as text (RFC 2045 section 5.2).
     if (!type.includes('/')) split.contentType = 'text/plain'
+    split.filename = mixedName(split) ?? split.filename
     const isText = this.#isText(split)
     const disposition = dispositionOf(split)
     // This makes mailparser treat the part as a file.

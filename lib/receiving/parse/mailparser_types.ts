@@ -37,7 +37,7 @@ export type Split = {
   filename: string | false
   flowed: boolean
   delSp: boolean
-  headers: { hasHeader(name: string): boolean }
+  headers: { hasHeader(name: string): boolean; get(name: string): string[] }
   getDecoder(): Transform
   _parsedContentType: { params: Record<string, string> }
 }

@@ -426,6 +426,18 @@ function addSpecial(add: Add): void {
   add('a name in pieces', topped(multi('mixed', [text('x'), long])), {
     files: [{ filename: 'résume.pdf', content_type: 'application/pdf', content: 'x' }],
   })
+  const mixed: [pieces: string, filename: string][] = [
+    [`filename*0*=utf-8''100%C2%A0; filename*1="%20off.pdf"`, '100\u00a0%20off.pdf'],
+    [`filename*0="a b"; filename*1*=%20c%C3%A9.pdf`, 'a b cé.pdf'],
+    [`filename*1="=41_(x).pdf"; filename*0*=iso-8859-1'en'%E9`, 'é=41_(x).pdf'],
+    [`filename*0*=x-unknown''%C3%A9; filename*1=".pdf"`, 'é.pdf'],
+  ]
+  for (const [pieces, filename] of mixed) {
+    const named = part(['Content-Type: application/pdf', `Content-Disposition: attachment; ${pieces}`], 'x')
+    add(`a name in pieces of which some are encoded: ${pieces}`, topped(multi('mixed', [text('x'), named])), {
+      files: [{ filename, content_type: 'application/pdf', content: 'x' }],
+    })
+  }
   const word = part(['Content-Type: application/pdf; name="=?utf-8?B?w6kucGRm?="'], 'x')
   add('a name as an encoded word', topped(multi('mixed', [text('x'), word])), {
     files: [{ filename: 'é.pdf', content_type: 'application/pdf', content: 'x' }],
