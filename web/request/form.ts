@@ -64,9 +64,9 @@ export class Form {
     return trimAll(this.raw(name).split(/[\n,]/))
   }
 
-  /** Addresses separated by commas or line breaks. A name in quotes may have commas. */
+  /** Addresses separated by commas or line breaks. A name in quotes may have commas; a quote that is not closed ends with its line. */
   addresses(name: string): string[] {
-    return trimAll(this.raw(name).match(/(?:"(?:\\.|[^"\\\n])*"|[^,\n])+/g) ?? [])
+    return trimAll(this.raw(name).match(/(?:"(?:\\.|[^"\\\n])*"?|[^",\n])+/g) ?? [])
   }
 
   /** The value of a JSON field; undefined for an empty field. @throws {ApiError} `validation_error` */

@@ -12,7 +12,7 @@ const MAX_NAME = 255
 const MAX_CELL = 2_000
 const MAX_RECORD = 1_000_000
 
-const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
+const NUMBER = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
 const BOOLEANS = new Map([
   ...['true', 't', 'yes', 'y', '1'].map(text => [text, true] as const),
   ...['false', 'f', 'no', 'n', '0'].map(text => [text, false] as const),

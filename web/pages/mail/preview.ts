@@ -51,9 +51,9 @@ async function inlineImages(mail: string, inlines: Inline[]): Promise<string> {
   return mail.replaceAll(/cid:([^"'\s)>]+)/gi, (whole, id: string) => urls.get(id) ?? whole)
 }
 
-/** Returns true if the HTML refers to remote images. */
+/** Returns true if the HTML refers to remote images. Takes linear time, since strangers may have written it. */
 export function hasRemoteImages(mail: string): boolean {
-  return /(?:src|srcset|background|poster|href)\s*=\s*["']?\s*(?:https?:)?\/\/|url\(\s*["']?\s*(?:https?:)?\/\//i.test(
-    mail.replaceAll(/<a\b[^>]*>/gi, ''),
+  return /(?:(?:src|srcset|background|poster|href)\s*=|url\()\s*(?:["']\s*)?(?:https?:)?\/\//i.test(
+    mail.replaceAll(/<a\b[^<>]*>/gi, ''),
   )
 }
