@@ -1,7 +1,8 @@
-import { refuseUsedByAutomation } from '#flows/domains/removal/refuse_used.ts'
+import { refuseUsedByAutomation, refuseUsedByCampaign } from '#flows/domains/removal/refuse_used.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
 import { markPropertyDeleted } from '#sql/contacts/properties.ts'
 import { findAutomationWithProperty } from '#sql/domains/automation_usages.ts'
+import { findCampaignWithProperty } from '#sql/domains/campaign_usages.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 import { lockSegments } from '#sql/segments/segments.ts'
@@ -14,8 +15,8 @@ import { findSegmentWithProperty } from '#sql/segments/usages.ts'
 const WRITERS_SECONDS = 60
 
 /**
- * Hides a contact property at once; a job removes its values. @throws {ApiError} 404; 422 if a segment or an enabled
- * automation uses it
+ * Hides a contact property at once; a job removes its values. @throws {ApiError} 404; 422 if a segment, an enabled
+ * automation, or a campaign that is scheduled or being sent uses it: the rest of its recipients would get mail without the value
  */
 export async function removeProperty(pool: Pool, account_id: string, id: string): Promise<void> {
   await pool.transaction(async tx => {
@@ -25,6 +26,7 @@ export async function removeProperty(pool: Pool, account_id: string, id: string)
       const user = JSON.stringify(name)
       throw new ApiError('validation_error', `The property is used by the segment ${user}: change its filter first.`)
     }
+    refuseUsedByCampaign('property', await findCampaignWithProperty(tx, account_id, id))
     refuseUsedByAutomation('property', await findAutomationWithProperty(tx, account_id, id))
     if ((await markPropertyDeleted(tx, account_id, id)) === 0) throw notFound('Contact property')
     await addJob(tx, 'remove_leftovers', { account_id, of: 'property', id }, null, WRITERS_SECONDS)

@@ -58,7 +58,8 @@ export const contactProperties = [
     access: 'full',
     params,
     summary: 'Delete a contact property and its values',
-    description: 'A property that a segment, an enabled automation or a run in progress uses cannot be deleted.',
+    description:
+      'A property that a segment, an enabled automation, a run in progress, or a campaign that is scheduled or being sent uses cannot be deleted.',
     answers: { 200: deleted('contact_property') },
   }).handle(async (ctx, { account_id, params: { id } }) => {
     await removeProperty(ctx.pool, account_id, id)

@@ -417,7 +417,7 @@ export class ContactProperties extends Resource {
     return this.call('PATCH', `/contact-properties/${part(id)}`, { body }, options)
   }
 
-  /** Delete a contact property and its values. A property that a segment, an enabled automation or a run in progress uses cannot be deleted. `DELETE /contact-properties/{id}` */
+  /** Delete a contact property and its values. A property that a segment, an enabled automation, a run in progress, or a campaign that is scheduled or being sent uses cannot be deleted. `DELETE /contact-properties/{id}` */
   delete(id: string, options?: Options): Promise<api.DeletedContactProperty> {
     return this.call('DELETE', `/contact-properties/${part(id)}`, { removes: { object: 'contact_property', id } }, options)
   }

@@ -15,12 +15,15 @@ export async function refuseUsed(
   part: CampaignPart | AutomationPart,
   id: string,
 ): Promise<void> {
-  const campaign = await findCampaignUsing(tx, account_id, part, id)
-  if (campaign !== null) {
-    const user = JSON.stringify(campaign)
-    throw new ApiError('validation_error', `The ${part} is used by the campaign ${user}: cancel the campaign first.`)
-  }
+  refuseUsedByCampaign(part, await findCampaignUsing(tx, account_id, part, id))
   if (part !== 'audience') refuseUsedByAutomation(part, await findAutomationUsing(tx, account_id, part, id))
+}
+
+/** @throws {ApiError} 422 if a campaign, given by its name, uses the row to be deleted */
+export function refuseUsedByCampaign(what: string, campaign: string | null): void {
+  if (campaign === null) return
+  const user = JSON.stringify(campaign)
+  throw new ApiError('validation_error', `The ${what} is used by the campaign ${user}: cancel the campaign first.`)
 }
 
 /** @throws {ApiError} 422 if an automation uses the row to be deleted, so that its runs would fail */

@@ -274,6 +274,32 @@ t.test('the audience, segment, topic and template of a scheduled campaign cannot
   shows(t, await read(), { audience_id: null, segment_id: null, topic_id: null, template_id: null })
 })
 
+t.test('a property that the mail of a scheduled or running campaign names cannot be deleted', async t => {
+  const property = (await post('/contact-properties', { key: 'town', type: 'string' })).body.id
+  const remove = () => api.request('DELETE', `/api/contact-properties/${property}`)
+  const template = { name: 'T', html: '<p>{{ contact.properties.town|there }}</p>', subject: 'T' }
+  const template_id = (await post('/templates', template)).body.id
+  await post(`/templates/${template_id}/publish`)
+  const variants = [{ subject: 'A' }, { subject: 'B', html: '<p>{{town}}</p>' }]
+  const users: [object, object][] = [
+    [{ html: '<p>{{town}}</p>' }, {}],
+    [{ subject: 'To {{town}}' }, { scheduled_at: 'in 2 hours' }],
+    [{ html: null, template_id }, {}],
+    [{ html: null, template_id }, { scheduled_at: 'in 2 hours' }],
+    [{ ab_test: { variants } }, {}],
+  ]
+  for (const [fields, sending] of users) {
+    const id = await createDraft(api, account, { name: 'Towns', ...fields })
+    shows(t, await send(id, sending), { status: 200 })
+    shows(t, await remove(), {
+      ...{ status: 422, body: { message: 'The property is used by the campaign "Towns": cancel the campaign first.' } },
+    })
+    shows(t, await post(`/campaigns/${id}/cancel`), { status: 200 })
+  }
+  shows(t, await send(await createDraft(api, account, { html: '<p>town {{towns}} {{to}}</p>' })), { status: 200 })
+  shows(t, await remove(), { status: 200 })
+})
+
 t.test('POST /campaigns/:id/test sends to given addresses with values of their contacts', async t => {
   await api.request('PATCH', `/api/contacts/p3@b.com?domain=${account.domain}`, {
     body: { domain: account.domain, first_name: 'Ann' },
