@@ -1,6 +1,8 @@
+import { TimeSlice } from '#lib/async/time_slice.ts'
 import { refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
 import { subjectForNobody } from '#lib/contents/campaign/recipient_values.ts'
+import type { Source } from '#lib/contents/compile_content.ts'
 import { insertPoll } from '#lib/contents/insert_poll.ts'
 import { ApiError } from '#lib/errors.ts'
 import type { PollForm } from '#lib/polls/new_poll.ts'
@@ -50,26 +52,50 @@ export async function freezeVariants(
   const { from, preview_text, reply_to, ab_test } = campaign
   const whole = { key: null, from, subject, preview_text, html: source.html, text: source.text }
   const given = ab_test ? ab_test.variants.map(variant => ({ ...whole, ...ownParts(variant) })) : [whole]
-  const variants = given.map(written => {
-    const variant = {
-      ...written,
-      subject: write(written.subject),
-      preview_text: write(written.preview_text),
-      html: write(written.html),
-      text: write(written.text),
-    }
-    requireSendable(variant.html, variant.text)
-    refuseLinks(variant.subject)
-    return campaign.poll ? { ...variant, ...insertPoll(variant, campaign.poll) } : variant
-  })
-  const pollKeys = listPollKeys(...variants.flatMap(({ preview_text, html, text }) => [preview_text, html, text]))
-  return {
-    subject,
-    reply_to: reply_to.length > 0 ? reply_to : source.reply_to,
-    poll: pollOfContent(campaign.poll, pollKeys, () => subjectForNobody(subject)),
-    variants: variants.map(({ key, from, subject, preview_text, html, text }) => {
-      return { key, sender: from, subject, ...freezeContent({ html, text }, { preview_text, postal_address }) }
-    }),
+  const slice = new TimeSlice()
+  const written = new SharedParts<Written>()
+  const variants: (Pick<FrozenVariant, 'key' | 'subject'> & { from: string; parts: Written })[] = []
+  for (const variant of given) {
+    await slice.pause()
+    const parts = written.of(variant, ({ preview_text, html, text }) => {
+      const own = { preview_text: write(preview_text), html: write(html), text: write(text) }
+      requireSendable(own.html, own.text)
+      return campaign.poll ? { ...own, ...insertPoll(own, campaign.poll) } : own
+    })
+    const { key, from, subject } = { ...variant, subject: write(variant.subject) }
+    refuseLinks(subject)
+    variants.push({ key, from, subject, parts })
+  }
+  const pollKeys = listPollKeys(...written.all.flatMap(({ preview_text, html, text }) => [preview_text, html, text]))
+  const poll = pollOfContent(campaign.poll, pollKeys, () => subjectForNobody(subject))
+  const frozen = new SharedParts<Source>()
+  const done: FrozenVariant[] = []
+  for (const { key, from: sender, subject, parts } of variants) {
+    await slice.pause()
+    const source = frozen.of(parts, own => freezeContent(own, { preview_text: own.preview_text, postal_address }))
+    done.push({ key, sender, subject, ...source })
+  }
+  return { subject, reply_to: reply_to.length > 0 ? reply_to : source.reply_to, poll, variants: done }
+}
+
+type Written = Pick<Campaign, 'preview_text' | 'html' | 'text'>
+
+/** Results for parts, which variants share that differ in their subject alone: reading 5 MB of html takes a second. */
+class SharedParts<Result> {
+  readonly #made: { parts: Written; result: Result }[] = []
+
+  get all(): Result[] {
+    return this.#made.map(({ result }) => result)
+  }
+
+  of(parts: Written, make: (parts: Written) => Result): Result {
+    const isSame = (one: Written) =>
+      one.html === parts.html && one.text === parts.text && one.preview_text === parts.preview_text
+    const known = this.#made.find(one => isSame(one.parts))
+    if (known) return known.result
+    const result = make(parts)
+    this.#made.push({ parts, result })
+    return result
   }
 }
 

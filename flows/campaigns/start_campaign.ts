@@ -117,7 +117,11 @@ export async function beginSending(
   const mail = { sender: first.sender, subject: first.subject, reply_to, content_id: first.content_id }
   const run = await startRun(tx, campaign, { ...mail, subject_of_all: subject, is_test, scheduled_at })
   const numbered = stored.map((variant, n) => ({ ...variant, variant: is_test ? n + 1 : 0 }))
-  for (const { html, text, variant } of numbered) await storeLinks(tx, { ...campaign, run }, { html, text }, variant)
+  let links: TrackedLinks | null = null
+  for (const { html, text, variant } of numbered) {
+    if (links?.html !== html || links.text !== text) links = await linksOf({ html, text })
+    await insertCampaignLinks(tx, { ...campaign, run }, variant, links.links)
+  }
   const tested = numbered.flatMap(({ key, variant, sender, subject, content_id }): CampaignVariant[] =>
     key === null || !is_test ? [] : [{ variant, key, sender, subject, content_id }],
   )
@@ -133,18 +137,10 @@ async function storeContent(tx: Tx, account_id: string, { html, text }: FrozenVa
   return content_id
 }
 
-async function storeLinks(
-  tx: Tx,
-  run: CampaignId & { run: number },
-  parts: Pick<FrozenVariant, 'html' | 'text'>,
-  variant: number,
-): Promise<void> {
+type TrackedLinks = Pick<FrozenVariant, 'html' | 'text'> & { links: { link: number; url: string }[] }
+
+async function linksOf(parts: Pick<FrozenVariant, 'html' | 'text'>): Promise<TrackedLinks> {
   const compiled = await compile(parts, { has_values: true, is_personal: true, tracking: TRACKED })
   const links = compiled.html ? listTrackedLinks(compiled.html) : []
-  await insertCampaignLinks(
-    tx,
-    run,
-    variant,
-    links.map(({ link, url }) => ({ link, url: writtenNames(url) })),
-  )
+  return { ...parts, links: links.map(({ link, url }) => ({ link, url: writtenNames(url) })) }
 }

@@ -22,7 +22,11 @@ export function listWarnings(
 ): string[] {
   // The default segment General, whose id is that of its domain, is meant to have everybody.
   const isEverybody = segment !== null && segment.id !== domain_id && findsAll(segment)
-  const warnings = variants.flatMap(({ html, text }) => [
+  // Variants may differ in their subject alone, and reading 5 MB of html takes long.
+  const distinct = variants.filter(
+    ({ html, text }, n) => n === variants.findIndex(one => one.html === html && one.text === text),
+  )
+  const warnings = distinct.flatMap(({ html, text }) => [
     ...(listContentKeys(html, text).some(({ key }) => key === 'poll') ? [NO_POLL] : []),
     ...listContentWarnings({ html, text }, postal_address),
     ...(html && text === '' ? ['There is no plain-text part, which spam filters expect.'] : []),

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -150,4 +151,22 @@ t.test('POST /campaigns/:id/test sends every variant to each address', async t =
     subjects.map(({ subject }) => subject),
     ['Red', 'Blue', 'Red', 'Blue'],
   )
+})
+
+t.test('variants that differ in their subject alone are read once', async t => {
+  const html = '<a href="https://acme.com/x">x</a>'.repeat(30_000)
+  const cpuOf = async (ab_test: object | null) => {
+    const id = await createDraft(api, account, { html, ab_test })
+    return cpuMs(async () => {
+      const { status, text } = await api.request('POST', `/api/campaigns/${id}/send`, {
+        body: { scheduled_at: 'in 2 hours' },
+      })
+      t.equal(status, 200, text)
+    })
+  }
+  await cpuOf(null)
+  const alone = await cpuOf(null)
+  await addContacts(world, account, ['dan@b.com', 'eve@b.com'])
+  const five = await cpuOf({ variants: ['A', 'B', 'C', 'D', 'E'].map(subject => ({ subject })) })
+  t.ok(five < 2.5 * alone, `${five} ms for five variants, ${alone} ms for one`)
 })
