@@ -35,14 +35,24 @@ export type Config = Omit<z.output<typeof Environment>, 'BASE_URL' | 'SERVER_DOM
   SERVER_DOMAIN: string
 }
 
+/** Says what a value must be, unless its schema does. */
+function requirement(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'invalid_type') return `must be ${issue.expected === 'int' ? 'an integer' : 'a number'}`
+  if (issue.code === 'too_small') return `must be at least ${issue.minimum}`
+  if (issue.code === 'too_big') return `must be at most ${issue.maximum}`
+  if (issue.code === 'invalid_value') return `must be one of: ${issue.values.join(', ')}`
+  return undefined
+}
+
 /**
  * Reads the configuration of this process from its environment alone.
  *
  * @throws {ConfigError} naming all wrong variables at once
  */
 export function readConfig(environment: Record<string, string | undefined> = process.env): Config {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const { success, data, error } = Environment.safeParse(given)
+  // A value of nothing but spaces would otherwise be the number 0, which turns some limits off.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim() !== ''))
+  const { success, data, error } = Environment.safeParse(given, { error: requirement })
   if (!success) {
     throw new ConfigError(error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
   }

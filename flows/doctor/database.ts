@@ -6,6 +6,7 @@ import type { Site } from '#lib/doctor/site.ts'
 import { StartupError } from '#lib/errors.ts'
 import { loadDkimKey } from '#lib/mail/dkim.ts'
 import { createSecrets } from '#lib/secrets.ts'
+import { findAccount } from '#sql/accounts/accounts.ts'
 import type { Pool } from '#sql/pool.ts'
 import { listSealedKeys, type SealedKey } from '#sql/process/doctor.ts'
 import { checkClock } from './clock.ts'
@@ -29,7 +30,15 @@ export function databaseChecks(pool: Pool, site: Site, isUpToDate: boolean): Che
     { check: 'SECRET_KEY', run: () => checkSecretKey(pool, site.config) },
     { check: 'queue', run: () => checkQueue(pool) },
     { check: 'domains', run: () => checkDomains(pool, site) },
+    { check: 'OPERATOR_ACCOUNT', run: () => checkOperatorAccount(pool, site.config) },
   ]
+}
+
+/** Checks that the account exists. Its name is not checked at the start, since accounts may be created later. */
+async function checkOperatorAccount(pool: Pool, { OPERATOR_ACCOUNT: name }: Config): Promise<Finding[]> {
+  if (!name || (await findAccount(pool, name))) return []
+  const finding = `There is no account ${name}: mail to postmaster without a domain is not received.`
+  return [about('OPERATOR_ACCOUNT').problem(finding, 'OPERATOR_ACCOUNT=the name or id of an account, or none')]
 }
 
 /** Checks that SECRET_KEY opens the stored keys. Writes nothing, not even to a database that has no key yet. */

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
-import { blobStore, count, databaseUrl, httpUrl, networks, percent, port } from './values.ts'
+import { baseUrl, blobStore, count, databaseUrl, networks, percent, port } from './values.ts'
 
 /** The database and the HTTP API. */
 export const server = {
@@ -18,7 +18,7 @@ export const server = {
       unset: 'generated into `.data/`',
     }),
   PORT: port.default(3000).describe('Port of the HTTP API.'),
-  BASE_URL: httpUrl.optional().meta({
+  BASE_URL: baseUrl.optional().meta({
     description: 'Public URL of this server. The base URL of the API is this with `/api` after it.',
     unset: '`http://localhost:PORT`',
   }),

@@ -13,8 +13,17 @@ export const domain = z
 export const count = z.coerce.number().int().min(0)
 export const percent = z.coerce.number().min(0).max(100)
 
-export const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''))
-export const databaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' })
+const anyHttpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
+const withoutSlashes = (url: string) => url.replace(/\/+$/, '')
+export const httpUrl = anyHttpUrl.transform(withoutSlashes)
+/** A URL that paths are appended to. */
+export const baseUrl = anyHttpUrl
+  .refine(url => !/[?#@]/.test(url), 'must have no query, no fragment and no user')
+  .transform(withoutSlashes)
+export const databaseUrl = z.url({
+  protocol: /^postgres(ql)?$/,
+  error: 'must be a postgres:// URL, with special characters of the password percent-encoded',
+})
 // Rejects a comma in the host name: it would come from a list in which a scheme is missing.
 const relayUrl = z.url({ protocol: /^smtps?$/, hostname: /^[\w.:%\-[\]]+$/ })
 const isRelays = (text: string) => splitUrls(text).every(url => relayUrl.safeParse(url).success)

@@ -9,6 +9,13 @@ const PROXIES = about('TRUSTED_PROXIES')
 
 /** Checks whether links in mail and in responses lead to this server. */
 export async function checkBaseUrl(site: Site): Promise<Finding[]> {
+  const { BASE_URL: base } = site.config
+  if (!base.endsWith('/api')) return checkHost(site)
+  const finding = `${base} ends in /api, the path of the API: links in mail lead nowhere, unless a proxy removes it.`
+  return [BASE_URL.warning(finding, `BASE_URL=${base.slice(0, -'/api'.length)}`), ...(await checkHost(site))]
+}
+
+async function checkHost(site: Site): Promise<Finding[]> {
   const { BASE_URL: base, TRUSTED_PROXIES } = site.config
   const url = new URL(base)
   const host = hostOf(url)

@@ -33,6 +33,10 @@ t.test('readConfig returns defaults for an empty environment', async t => {
 
 t.test('an empty value counts as unset', async t => {
   t.strictSame(readConfig({ PORT: '', DATABASE_URL: '', SECRET_KEY: '', BASE_URL: '', HELO_NAME: '' }), readConfig({}))
+  t.strictSame(
+    readConfig({ SENDS_PER_MINUTE: ' ', PAUSE_BOUNCE_RATE: '\t', SECRET_KEY: ' '.repeat(32) }),
+    readConfig({}),
+  )
 })
 
 t.test('values are parsed to their types', async t => {
@@ -65,7 +69,7 @@ t.test('each invalid value is named in the error', async t => {
     DATABASE_URL: ['localhost', 'mysql://localhost/x', 'postgres'],
     SECRET_KEY: ['short', 'x'.repeat(31)],
     PORT: ['0', '65536', '-1', '80.5', 'http', '3000x'],
-    BASE_URL: ['localhost:3000', 'ftp://a.com', '/'],
+    BASE_URL: ['localhost:3000', 'ftp://a.com', '/', 'https://a.com/?b', 'https://a.com/#b', 'https://b@a.com'],
     MAIL_TRANSPORT: [
       'capturing',
       'http://a.com',
@@ -107,6 +111,18 @@ t.test('each invalid value is named in the error', async t => {
   })) {
     for (const value of values) shows(t, refusal({ [key]: value }), [new RegExp(`^${key}: .`)], `${key}=${value}`)
   }
+})
+
+t.test('the error says what a value must be', async t => {
+  const said = (key: string, value: string) => refusal({ [key]: value })?.[0]
+  t.equal(said('PORT', '80x'), 'PORT: must be a number')
+  t.equal(said('PORT', '80.5'), 'PORT: must be an integer')
+  t.equal(said('PORT', '70000'), 'PORT: must be at most 65535')
+  t.equal(said('SMTP_CONNECTIONS', '0'), 'SMTP_CONNECTIONS: must be at least 1')
+  t.equal(said('IN_DOUBT', 'Hold'), 'IN_DOUBT: must be one of: resend, hold')
+  t.equal(said('BASE_URL', 'mail.acme.com'), 'BASE_URL: must be an http:// or https:// URL')
+  t.equal(said('BASE_URL', 'https://a.com/?b'), 'BASE_URL: must have no query, no fragment and no user')
+  t.match(said('DATABASE_URL', 'postgres://a:b#c@d/e'), /^DATABASE_URL: must be .* percent-encoded$/)
 })
 
 t.test('the error for MAIL_TRANSPORT lists the allowed values', async t => {

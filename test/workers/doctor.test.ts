@@ -73,6 +73,16 @@ t.test('the doctor reports too few Postgres connections for all processes', asyn
   await pg.query("DELETE FROM worker_heartbeats WHERE pool_id <> 'doctor 0'")
 })
 
+t.test('the doctor reports an OPERATOR_ACCOUNT that does not exist', async t => {
+  const check = async (OPERATOR_ACCOUNT?: string) =>
+    (await runChecks(databaseChecks(pool, { ...site, config: { ...config, OPERATOR_ACCOUNT } }, true), 8_000)).filter(
+      ({ check }) => check === 'OPERATOR_ACCOUNT',
+    )
+  shows(t, await check(), [])
+  shows(t, await check(account.id), [])
+  shows(t, await check('nobody'), [{ level: 'problem', finding: /^There is no account nobody: mail to postmaster/ }])
+})
+
 t.test('the doctor compares the clock of this host with that of the database', async t => {
   t.match(await about('clock'), { level: 'ok' })
   t.match(judgeClock(90_000, 5), {

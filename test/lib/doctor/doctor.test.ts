@@ -229,6 +229,11 @@ t.test('BASE_URL must be public, use TLS and resolve', async t => {
   const check = (BASE_URL: string) => checkBaseUrl({ ...site, config: { ...site.config, BASE_URL } })
   shows(t, await check('http://localhost:3000'), [{ level: 'warning' }])
   shows(t, await check('https://api.acme.com'), [{ level: 'ok' }, { check: 'TRUSTED_PROXIES', level: 'warning' }])
+  shows(t, await check('https://api.acme.com/api'), [
+    { level: 'warning', finding: /ends in \/api/, fix: 'BASE_URL=https://api.acme.com' },
+    { level: 'ok' },
+    { check: 'TRUSTED_PROXIES' },
+  ])
   shows(t, await check('http://api.acme.com'), [
     { level: 'ok' },
     { level: 'warning', fix: /^BASE_URL=https:\/\/api\.acme\.com/ },
