@@ -66,20 +66,26 @@ function quoted(name: string): string {
 }
 
 function checkConnections(
-  { connections }: Server,
+  { connections, connection_limit }: Server,
   settings: ServerSetting[],
   { WEB_CONCURRENCY }: Config,
   workers: number,
 ): Finding {
   const numberOf = (name: string) => Number(settings.find(setting => setting.name === name)?.setting ?? 0)
   const reserved = RESERVED.map(numberOf).reduce((sum, count) => sum + count, 0)
-  const free = numberOf('max_connections') - reserved
+  const unreserved = numberOf('max_connections') - reserved
+  const free = Math.min(unreserved, connection_limit ?? unreserved)
   const web = WEB_CONCURRENCY * (POOL_CONNECTIONS + 1) // and one for the listener
   const worker = workers * (POOL_CONNECTIONS + 2 * RUNNER_CONNECTIONS)
-  const needs = `${WEB_CONCURRENCY} web and ${workers} worker processes need up to ${web + worker} connections`
-  if (web + worker <= free) return report.ok(`${needs}; there are ${free}, ${connections} in use.`)
-  const fix = `ALTER SYSTEM SET max_connections = ${web + worker + reserved + 10};   (then restart Postgres)`
-  return report.problem(`${needs}, and there are ${free}.`, fix)
+  const all = web + worker + POOL_CONNECTIONS
+  const needs = `${WEB_CONCURRENCY} web, ${workers} worker and 1 smtp processes need up to ${all} connections`
+  if (all <= free) return report.ok(`${needs}; there are ${free}, ${connections} in use.`)
+  const raise = `ALTER SYSTEM SET max_connections = ${all + reserved + 10};   (then restart Postgres)`
+  const fixes = [
+    ...(all > unreserved ? [raise] : []),
+    ...(free < unreserved ? ['Raise the CONNECTION LIMIT of the role or of the database.'] : []),
+  ]
+  return report.problem(`${needs}, and there are ${free}.`, fixes.join('\n'))
 }
 
 async function checkServerDisk({ local_directory, database_bytes }: Server): Promise<Finding[]> {

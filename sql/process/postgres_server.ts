@@ -11,6 +11,8 @@ const Server = z.object({
   /** Its data directory if it runs on this machine; null if it is not known. */
   local_directory: z.string().nullable(),
   connections: z.int(),
+  /** That of the role or of the database, whichever is lower; null if there is none. */
+  connection_limit: z.int().nullable(),
 })
 export type Server = z.infer<typeof Server>
 
@@ -22,7 +24,9 @@ export async function findServer(db: Queryable): Promise<Server> {
       CASE WHEN inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1' THEN
         (SELECT nullif(setting, '') FROM pg_settings WHERE name = 'data_directory')
       END AS local_directory,
-      (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections
+      (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+      (SELECT least(nullif(datconnlimit, -1), nullif(rolconnlimit, -1)) FROM pg_database, pg_roles
+       WHERE datname = current_database() AND rolname = current_user AND NOT rolsuper) AS connection_limit
   `)
 }
 

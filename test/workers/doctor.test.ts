@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { judgeClock } from '#flows/doctor/clock.ts'
 import { databaseChecks } from '#flows/doctor/database.ts'
+import { checkPostgres } from '#flows/doctor/postgres.ts'
 import { createDomain } from '#flows/domains/create_domain.ts'
 import { layFoundation } from '#flows/process/run_process.ts'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
@@ -59,7 +60,7 @@ t.test('the doctor reports unsafe Postgres settings with the statement that fixe
 })
 
 t.test('the doctor reports too few Postgres connections for all processes', async t => {
-  const free = { finding: /1 web and 1 worker processes need up to 29 connections; there are \d+, \d+ in use/ }
+  const free = { finding: /1 web, 1 worker and 1 smtp processes need up to 39 connections; there are \d+, \d+ in use/ }
   t.match(await about('Postgres', /connections/), { level: 'ok', ...free })
   await upsertHeartbeats(
     pool,
@@ -67,10 +68,29 @@ t.test('the doctor reports too few Postgres connections for all processes', asyn
   )
   t.match(await about('Postgres', /connections/), {
     level: 'problem',
-    finding: /1 web and 40 worker processes need up to 731 connections, and there are/,
+    finding: /1 web, 40 worker and 1 smtp processes need up to 741 connections, and there are/,
     fix: /^ALTER SYSTEM SET max_connections = 7\d\d;/,
   })
   await pg.query("DELETE FROM worker_heartbeats WHERE pool_id <> 'doctor 0'")
+})
+
+t.test('the doctor knows the limits of connections of the role and of the database', async t => {
+  const { rows } = await pg.query('SELECT current_database() AS name')
+  const { name } = rows[0]
+  const role = `${name}_limited`
+  await pg.query(`CREATE ROLE ${role} LOGIN PASSWORD 'x' CONNECTION LIMIT 21 IN ROLE pg_read_all_data`)
+  t.teardown(() => pg.query(`DROP ROLE ${role}`))
+  const url = Object.assign(new URL(config.DATABASE_URL as string), { username: role, password: 'x' }).href
+  const limited = createPool(url, { max: 1 })
+  t.teardown(() => limited.end())
+  const fix = 'Raise the CONNECTION LIMIT of the role or of the database.'
+  const find = async () =>
+    (await checkPostgres(limited, config, true)).filter(({ finding }) => /need up to/.test(finding))
+  shows(t, await find(), [{ level: 'problem', finding: /, and there are 21\.$/, fix }])
+  await pg.query(`ALTER DATABASE ${name} CONNECTION LIMIT 20`)
+  shows(t, await find(), [{ level: 'problem', finding: /, and there are 20\.$/, fix }])
+  await pg.query(`ALTER DATABASE ${name} CONNECTION LIMIT -1; ALTER ROLE ${role} CONNECTION LIMIT -1`)
+  shows(t, await find(), [{ level: 'ok' }])
 })
 
 t.test('the doctor reports an OPERATOR_ACCOUNT that does not exist', async t => {
