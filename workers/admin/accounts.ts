@@ -9,6 +9,7 @@ import {
   type Command,
   changes,
   clearable,
+  newName,
   type Option,
   optional,
   required,
@@ -25,7 +26,7 @@ const BRAND_OPTIONS: Option[] = ['brand-name', 'brand-color', 'brand-logo-url']
 export const accountCommands: Record<string, Command> = {
   'account create': changes(0, ['name', 'plan'], async ({ pool }, values) => {
     const plan = await planOf(pool, optional(values, 'plan') ?? 'unlimited')
-    const account = { id: newId(), name: required(values, 'name'), plan: plan.name }
+    const account = { id: newId(), name: newName(required(values, 'name'), '--name'), plan: plan.name }
     if (await findAccount(pool, account.name)) throw new UsageError(`There is an account ${account.name} already.`)
     await insertAccount(pool, account)
     console.log(account.id)
@@ -62,7 +63,7 @@ export const accountCommands: Record<string, Command> = {
       const limit = (option: string) => wholeNumber(values, option) ?? null
       const per = { emails_per_day: limit('per-day'), emails_per_month: limit('per-month') }
       const others = { ai_credits: limit('ai-credits'), automation_runs: limit('automation-runs') }
-      const plan = { name, ...per, domains: limit('domains'), ...others }
+      const plan = { name: newName(name, 'The name of a plan'), ...per, domains: limit('domains'), ...others }
       await upsertPlan(pool, plan)
       console.log(describe(plan))
     },

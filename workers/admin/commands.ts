@@ -20,6 +20,7 @@ import {
   changes,
   domainNamed,
   listLimit,
+  newName,
   optional,
   printable,
   required,
@@ -31,6 +32,7 @@ import {
 export const USAGE = `
 npm run admin -- account create --name NAME [--plan PLAN]
                  account update ACCOUNT [--plan PLAN] [--add-credits N] [--postal-address TEXT]
+                                [--brand-name TEXT] [--brand-color COLOR] [--brand-logo-url URL]
                  account pause ACCOUNT [--reason TEXT]
                  account resume ACCOUNT
                  plan set NAME [--per-day N] [--per-month N] [--domains N] [--ai-credits N] [--automation-runs N]
@@ -72,7 +74,7 @@ export const commands: Record<string, Command> = {
     0,
     ['account', 'name', 'sending-only', 'domain', 'default-domain', 'expires'],
     async ({ pool, secrets }, values) => {
-      const name = required(values, 'name')
+      const name = newName(required(values, 'name'), '--name')
       const account = await accountOf(pool, values)
       const domain = optional(values, 'domain')
       const by_default = optional(values, 'default-domain')

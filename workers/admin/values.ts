@@ -1,5 +1,7 @@
 import { domainToASCII } from 'node:url'
+import { z } from 'zod'
 import type { Foundation } from '#flows/process/run_process.ts'
+import { TEXT_LINE } from '#lib/zod_fields.ts'
 import { type Account, findAccount } from '#sql/accounts/accounts.ts'
 import type { Domain } from '#sql/domains/columns.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
@@ -70,6 +72,15 @@ export function required(values: Values, name: string): string {
   const value = optional(values, name)
   if (value === undefined) throw new UsageError(`--${name} is missing`)
   return value
+}
+
+const Name = z.string().trim().min(1).max(100).regex(TEXT_LINE)
+
+/** Returns a new name, which must be as those that are chosen in the dashboard. `what`: the word or option that has it. */
+export function newName(text: string, what: string): string {
+  const { success, data } = Name.safeParse(text)
+  if (!success) throw new UsageError(`${what} must be one line of 1 to 100 characters`)
+  return data
 }
 
 export function accountOf(pool: Pool, values: Values): Promise<Account> {

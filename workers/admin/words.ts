@@ -3,6 +3,8 @@ import { parseArgs } from 'node:util'
 import { writeAudit } from '#flows/members/write_audit.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError, StartupError } from '#lib/errors.ts'
+import { unusable } from '#sql/outage.ts'
+import { isRefusedData } from '#sql/retry.ts'
 import { commands, USAGE } from './commands.ts'
 import { options, UsageError } from './values.ts'
 
@@ -35,8 +37,10 @@ function userName(): string {
 }
 
 /** Returns what is printed for an error: only the message if it was expected, otherwise the whole error. */
-export function describeError(error: unknown): unknown {
+export function describeError(thrown: unknown): unknown {
+  const error = unusable(thrown)
   if (error instanceof UsageError) return `${error.message}\n${USAGE}`
+  if (isRefusedData(error)) return `Postgres refuses a value: ${(error as Error).message}`
   return error instanceof StartupError || error instanceof ApiError ? error.message : error
 }
 

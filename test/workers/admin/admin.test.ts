@@ -253,6 +253,11 @@ t.test('an invalid command is refused with the usage', async t => {
     [`Unknown option '--color'. `, 'captured', 'list', '--color'],
     ['--name is missing', 'account', 'create'],
     ['--name needs a value', 'account', 'create', '--name', ''],
+    ...[' ', 'a\nb', '\u200b', 'x'.repeat(101)].flatMap((name): [string, ...string[]][] => [
+      ['--name must be one line of 1 to 100 characters', 'account', 'create', '--name', name],
+      ['--name must be one line of 1 to 100 characters', 'key', 'create', '--account', id, '--name', name],
+      ['The name of a plan must be one line of 1 to 100 characters', 'plan', 'set', name],
+    ]),
     ['Which account?', 'account', 'update', '--plan', 'free'],
     ['Nothing to update: give at least one option.', 'account', 'update', id],
     ['--add-credits must be a whole number of at most 9 digits', 'account', 'update', id, '--add-credits', 'many'],
@@ -289,6 +294,13 @@ t.test('an invalid command is refused with the usage', async t => {
   for (const [line, ...words] of table) await refuses(t, line, ...words)
   t.same(await countRows(), before, 'and nothing is done')
   t.match(await admin(['account', 'create', 'x']), { code: 1, stdout: /^$/, stderr: /^account create takes no x\n/ })
+})
+
+t.test('a value that Postgres refuses is printed in one line', async t => {
+  const most = ['account', 'update', account.id, '--add-credits', '999999999']
+  for (let n = 0; n < 2; n++) await prints(t, ID, ...most)
+  const stderr = 'Postgres refuses a value: integer out of range\n'
+  t.same(await run(t, most), { code: 1, stdout: '', stderr })
 })
 
 t.test('a fault of the configuration is printed in one line', async t => {
