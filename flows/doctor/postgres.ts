@@ -16,6 +16,8 @@ const MIN_VERSION = 160_000
  */
 const DURABLE = ['synchronous_commit', 'fsync', 'full_page_writes']
 
+const READ_ONLY = 'default_transaction_read_only'
+
 /** Connections reserved for others; the second setting exists since Postgres 16. */
 const RESERVED = ['superuser_reserved_connections', 'reserved_connections']
 
@@ -23,9 +25,10 @@ const RESERVED = ['superuser_reserved_connections', 'reserved_connections']
 export async function checkPostgres(pool: Pool, config: Config, isUpToDate: boolean): Promise<Finding[]> {
   const workers = isUpToDate ? Math.max(1, await countWorkers(pool)) : 1
   const server = await findServer(pool)
-  const settings = await listServerSettings(pool, [...DURABLE, 'max_connections', ...RESERVED])
+  const settings = await listServerSettings(pool, [...DURABLE, READ_ONLY, 'max_connections', ...RESERVED])
   return [
     checkVersion(server),
+    ...checkWritable(server, settings),
     ...settings.filter(({ name }) => DURABLE.includes(name)).map(setting => checkDurable(setting, server)),
     checkConnections(server, settings, config, workers),
     ...(await checkServerDisk(server)),
@@ -37,14 +40,24 @@ function checkVersion({ version, version_number }: Server): Finding {
   return report.problem(`Version ${version} is older than 16.`, 'Upgrade it: pg_upgrade, or a dump into a newer one')
 }
 
+function checkWritable(server: Server, settings: ServerSetting[]): Finding[] {
+  const { is_standby, is_read_only } = server
+  if (!is_read_only) return []
+  if (is_standby) {
+    return [report.problem('It is a standby: nothing is accepted or sent.', 'DATABASE_URL=that of the primary')]
+  }
+  const setting = settings.find(({ name }) => name === READ_ONLY)
+  return [report.problem(`${READ_ONLY} is on: nothing is accepted or sent.`, setting && undo(setting, server))]
+}
+
 function checkDurable(setting: ServerSetting, server: Server): Finding {
   const { name, setting: value } = setting
   if (value !== 'off') return report.ok(`${name} is ${value}.`)
-  return report.problem(`${name} is off: a crash may lose email that was accepted with 200.`, turnOn(setting, server))
+  return report.problem(`${name} is off: a crash may lose email that was accepted with 200.`, undo(setting, server))
 }
 
 /** Returns how to undo a setting where it was made. */
-function turnOn({ name, source }: ServerSetting, { database, role }: Server): string {
+function undo({ name, setting, source }: ServerSetting, { database, role }: Server): string {
   switch (source) {
     case 'database':
       return `ALTER DATABASE ${quoted(database)} RESET ${name};`
@@ -55,9 +68,9 @@ function turnOn({ name, source }: ServerSetting, { database, role }: Server): st
     case 'client':
       return `Remove ${name} from the options of DATABASE_URL and from PGOPTIONS.`
     case 'command line':
-      return `Start Postgres without -c ${name}=off.`
+      return `Start Postgres without -c ${name}=${setting}.`
     default:
-      return `ALTER SYSTEM SET ${name} = on; SELECT pg_reload_conf();`
+      return `ALTER SYSTEM SET ${name} = ${setting === 'on' ? 'off' : 'on'}; SELECT pg_reload_conf();`
   }
 }
 

@@ -10,6 +10,8 @@ const Server = z.object({
   database_bytes: z.number(),
   /** Its data directory if it runs on this machine; null if it is not known. */
   local_directory: z.string().nullable(),
+  is_standby: z.boolean(),
+  is_read_only: z.boolean(),
   connections: z.int(),
   /** That of the role or of the database, whichever is lower; null if there is none. */
   connection_limit: z.int().nullable(),
@@ -24,6 +26,7 @@ export async function findServer(db: Queryable): Promise<Server> {
       CASE WHEN inet_server_addr() IS NULL OR inet_server_addr() <<= '127.0.0.0/8' OR inet_server_addr() = '::1' THEN
         (SELECT nullif(setting, '') FROM pg_settings WHERE name = 'data_directory')
       END AS local_directory,
+      pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only')::boolean AS is_read_only,
       (SELECT count(*)::int FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
       (SELECT least(nullif(datconnlimit, -1), nullif(rolconnlimit, -1)) FROM pg_database, pg_roles
        WHERE datname = current_database() AND rolname = current_user AND NOT rolsuper) AS connection_limit

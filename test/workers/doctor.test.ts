@@ -16,6 +16,7 @@ import { type Finding, runChecks } from '#lib/doctor/finding.ts'
 import type { Site } from '#lib/doctor/site.ts'
 import { createDns } from '#lib/net/dns.ts'
 import { addJob } from '#sql/jobs.ts'
+import { migrate } from '#sql/migrate.ts'
 import { createPool, type Pool } from '#sql/pool.ts'
 import { upsertHeartbeats } from '#sql/process/worker_heartbeats.ts'
 import { pauseParty } from '#sql/safety/pauses.ts'
@@ -57,6 +58,21 @@ t.test('the doctor reports unsafe Postgres settings with the statement that fixe
     t.teardown(() => fresh.end())
     return (await examine(fresh)).filter(({ check }) => check === 'Postgres')
   }
+})
+
+t.test('the doctor reports a read-only Postgres', async t => {
+  const { rows } = await pg.query('SELECT current_database() AS name')
+  await pg.query(`ALTER DATABASE ${rows[0].name} SET default_transaction_read_only = on`)
+  const fresh = createPool(config.DATABASE_URL as string, { max: 1 })
+  t.teardown(() => fresh.end())
+  const reset = `ALTER DATABASE "${rows[0].name}" RESET default_transaction_read_only;`
+  const readOnly = (findings: Finding[]) => findings.filter(({ finding }) => /read_only/.test(finding))
+  shows(t, readOnly(await checkPostgres(fresh, config, true)), [{ level: 'problem', fix: reset }])
+  await t.rejects(migrate(config.DATABASE_URL as string), {
+    message: /read-only transaction\. DATABASE_URL must lead to/,
+  })
+  await pg.query(reset)
+  shows(t, readOnly(await checkPostgres(pool, config, true)), [])
 })
 
 t.test('the doctor reports too few Postgres connections for all processes', async t => {
