@@ -44,7 +44,7 @@ t.test('npm start for an ordinary user', async t => {
 
   await t.test('npm run dev restarts after a change, and ends with its Postgres on Ctrl-C', async t => {
     const { scripts } = JSON.parse(await readFile(join(place.directory, 'package.json'), 'utf8'))
-    const [, ...words] = scripts.dev.split(' ')
+    const [, , ...words] = scripts.dev.split(' ') // exec node
     const mailbrook = new clone.Command([NODE, ...words], place, { PORT })
     await mailbrook.prints(/^Send one:$/m)
     await utimes(join(place.directory, 'api', 'routes', 'emails', 'emails.ts'), new Date(), new Date())
@@ -91,6 +91,11 @@ t.test('npm start with a DATABASE_URL', async t => {
   shows(t, await clone.readSettled(url, key, id), { status: 'delivered', events: [{}, { via: 'simulator' }] })
   t.equal(await mailbrook.end('SIGHUP'), 0, 'as when its terminal is closed')
   await t.rejects(clone.findPostgres(place.directory), { code: 'ENOENT' }, 'it started no Postgres')
+
+  const npm = new clone.Command(['npm', 'start'], place, environment)
+  await npm.prints(/^Send one:$/m)
+  process.kill(npm.pid, 'SIGTERM') // npm alone, as a supervisor does
+  t.equal(await npm.end(), 0, 'npm passes the signal on, and waits')
 
   await refuses(t, start({ SECRET_KEY: `${SECRET_KEY}.` }), /^SECRET_KEY is not the one this database was set up with/)
 })
