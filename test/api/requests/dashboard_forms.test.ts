@@ -342,8 +342,11 @@ t.test('the report of an earlier run shows the hours after that run', async t =>
 t.test('the report of a campaign is shown if its figures by hour are no longer kept', async t => {
   const body = { from: `a@${account.domain}`, subject: 'S', html: 'x', audience_id: account.domain_id }
   const { id } = (await api.request('POST', '/api/campaigns', { body })).body
+  t.match(await show(`/campaigns/${id}`), '>Delete</button>')
   await world.pool.pg.query(`UPDATE campaigns SET status = 'sent', started_at = '2020-01-01' WHERE id = $1`, [id])
-  t.match(await show(`/campaigns/${id}`), /Delivery to 0 recipients.*by hour are not kept for more than 400 days/s)
+  const page = await show(`/campaigns/${id}`)
+  t.match(page, /Delivery to 0 recipients.*by hour are not kept for more than 400 days/s)
+  t.notMatch(page, '>Delete</button>', 'a sent campaign cannot be deleted')
 })
 
 t.test('the overview has the figures of GET /emails/metrics', async t => {

@@ -51,9 +51,12 @@ const campaign = recordPage<Row>('/campaigns/:id', 'getCampaign', async (found, 
       ['Error', found.error],
     ])}
 ${isDraft ? await draftPage(visit, found) : await report(visit, found)}
-${confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that are not sent yet will not be sent.')}`,
+${isDraft || found.status === 'scheduled' ? deleteButton(visit, path) : ''}`,
   }
 })
+
+const deleteButton = (visit: Visit, path: string) =>
+  confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that are not sent yet will not be sent.')
 
 /** The buttons for a campaign with this status. */
 function buttonsOf(visit: Visit, path: string, status: string) {
