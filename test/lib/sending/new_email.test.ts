@@ -111,7 +111,7 @@ t.test('headers that we write, or that would break the message, are refused', as
   for (const name of [
     ...['From', 'to', 'CC', 'Bcc', 'Reply-To', 'Subject', 'Sender', 'Date', 'Message-ID', 'MIME-Version', 'Received'],
     ...['Return-Path', 'DKIM-Signature', 'Content-Type', 'content-transfer-encoding', 'ARC-Seal', 'Resent-To'],
-    ...['Authentication-Results', '', ' ', 'X Y', 'X:', 'X\r\nBcc', 'X\n', 'Ж', 'X_Y', 'x'.repeat(65), '__proto__'],
+    ...['Authentication-Results', '', ' ', 'X Y', 'X:', 'X\r\nBcc', 'X\n', 'Ж', 'x'.repeat(65), '__proto__'],
   ]) {
     const headers = JSON.parse(`{"X-Fine":"y",${JSON.stringify(name)}:"z"}`)
     t.match(refusal({ headers }), 'validation_error `headers` ', encodeURIComponent(name))
