@@ -3,12 +3,25 @@ DROP FUNCTION IF EXISTS release_deliveries(integer);
 
 -- Postpones due deliveries until they are released, so that claims do not read them over and over: among these, the ones
 -- whose account, domain or campaign is paused, or whose campaign was canceled (they are canceled later). Returns the ids
--- of the postponed deliveries; skips rows that another worker has locked.
+-- of the postponed deliveries; skips rows that another worker has locked, and mail of a campaign that is being changed:
+-- one that is resumed at this moment releases what was postponed before.
 CREATE FUNCTION park_deliveries(accounts uuid[], ids uuid[]) RETURNS uuid[]
 LANGUAGE plpgsql AS $$
 DECLARE
+  stopped uuid[];
   parked uuid[];
 BEGIN
+  stopped := ARRAY(
+    SELECT g.id FROM (
+      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
+      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
+    ) c
+    CROSS JOIN LATERAL (
+      SELECT id FROM campaigns g
+      WHERE g.account_id = c.account_id AND g.id = c.campaign_id AND g.status IN ('paused', 'canceled', 'failed')
+      FOR SHARE SKIP LOCKED
+    ) g
+  );
   WITH waiting AS MATERIALIZED (
     SELECT d.account_id, d.id
     FROM unnest(accounts, ids) AS w(account_id, id)
@@ -21,7 +34,7 @@ BEGIN
             SELECT FROM emails e JOIN domains o ON o.account_id = e.account_id AND o.id = e.domain_id
             WHERE e.account_id = d.account_id AND e.id = d.email_id AND o.paused_at IS NOT NULL
           )
-          OR d.campaign_id IS NOT NULL AND is_stopped(d.account_id, d.campaign_id)
+          OR d.campaign_id = ANY (stopped)
         )
       FOR UPDATE SKIP LOCKED
     ) d

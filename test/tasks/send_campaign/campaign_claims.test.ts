@@ -1,10 +1,13 @@
 import t, { type Test } from 'tap'
 import { newId } from '#lib/ids.ts'
+import { lockCampaign } from '#sql/campaigns/campaigns.ts'
+import { resumeCampaign } from '#sql/campaigns/stop/change_status.ts'
 import { claimDeliveries } from '#sql/delivery/deliveries.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
-import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil, setStatus } from '#test/support/campaigns.ts'
+import { begin } from '#test/support/database/locks.ts'
 import { suppress } from '#test/support/database/states.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
@@ -167,4 +170,22 @@ t.test('a claim by email ids takes none of campaigns when max_campaigns is 0', a
   t.equal((await claimDeliveries(pool, { ...claim, max_campaigns: 0 })).length, 1)
   t.equal((await claimDeliveries(pool, { ...claim, max_campaigns: 1, bulk_busy: ['b.com'] })).length, 0)
   t.equal((await claimDeliveries(pool, { ...claim, max_campaigns: 1 })).length, 3)
+})
+
+t.test('a claim postpones no email of a campaign that is being resumed', async t => {
+  await pool.pg.query('DELETE FROM deliveries')
+  const account = await newAccount(world)
+  await addContacts(world, account, people(1))
+  const campaign = await queueCampaign(world, account)
+  await send_campaign(campaign, openWork(t, world, 'capture'))
+  await setStatus(world, campaign, 'paused') // the email is still due, as one is whose attempt has just been given up
+  const claim = { lease_owner: newId(), lease_seconds: 40, limit: 10 }
+  const id = { account_id: account.id, id: campaign.campaign_id }
+  const resuming = await begin(world, async tx => {
+    await lockCampaign(tx, id)
+    await resumeCampaign(tx, id)
+  })
+  t.strictSame(await claimDeliveries(pool, claim), [])
+  await resuming.commit()
+  t.equal((await claimDeliveries(pool, claim)).length, 1)
 })
