@@ -56,7 +56,7 @@ export function replaceStale(pool: pg.Pool): void {
   })
 }
 
-/** What an operator can do about an SQLSTATE. */
+/** Advice for operators by SQLSTATE. */
 const ADVICE: Record<string, string> = {
   53300: 'Raise max_connections of Postgres, or the limit of the role, or end other connections.',
   25006: 'DATABASE_URL must lead to the primary, without default_transaction_read_only.',

@@ -11,17 +11,7 @@ DECLARE
   stopped uuid[];
   parked uuid[];
 BEGIN
-  stopped := ARRAY(
-    SELECT g.id FROM (
-      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
-      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
-    ) c
-    CROSS JOIN LATERAL (
-      SELECT id FROM campaigns g
-      WHERE g.account_id = c.account_id AND g.id = c.campaign_id AND g.status IN ('paused', 'canceled', 'failed')
-      FOR SHARE SKIP LOCKED
-    ) g
-  );
+  stopped := share_campaigns(accounts, ids, true);
   WITH waiting AS MATERIALIZED (
     SELECT d.account_id, d.id
     FROM unnest(accounts, ids) AS w(account_id, id)

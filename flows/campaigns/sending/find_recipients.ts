@@ -2,7 +2,7 @@ import { loadAddressed } from '#sql/campaigns/addressed.ts'
 import { countCampaign } from '#sql/campaigns/counts.ts'
 import { insertRecipients, updateCursor } from '#sql/campaigns/sending/recipients.ts'
 import { type Run, setJudged } from '#sql/campaigns/sending/runs.ts'
-import { goBack, moveBack } from '#sql/campaigns/sending/start_over.ts'
+import { goBack } from '#sql/campaigns/sending/start_over.ts'
 import type { Tx } from '#sql/pool.ts'
 import { definitionOf } from './definition.ts'
 import { dueTimesAhead } from './local_due_times.ts'
@@ -33,7 +33,7 @@ export async function findRecipients(tx: Tx, run: Run, simulator_domain: string,
   const times = await dueTimesAhead(tx, run, slice)
   const { last, looked, inserted, excluded } = await insertRecipients(tx, run, addressed, times, slice)
   await count(tx, run, inserted, excluded)
-  await updateCursor(tx, run, last, looked < slice)
+  await updateCursor(tx, run, last ?? run.cursor, looked < slice)
   return true
 }
 
@@ -42,7 +42,7 @@ async function startOver(tx: Tx, run: Run, slice: number): Promise<void> {
   if (run.judged.definition !== GOING_BACK) await setJudged(tx, run, { ...run.judged, definition: GOING_BACK })
   const { cursor, recipients, excluded } = await goBack(tx, run, slice)
   await count(tx, run, -recipients, -excluded)
-  await moveBack(tx, run, cursor)
+  await updateCursor(tx, run, cursor, false)
 }
 
 async function count(tx: Tx, run: Run, recipients: number, excluded: number): Promise<void> {

@@ -1,5 +1,6 @@
 DROP FUNCTION IF EXISTS is_stopped(uuid, uuid);
 DROP FUNCTION IF EXISTS has_stopped_campaigns(uuid[], uuid[]);
+DROP FUNCTION IF EXISTS share_campaigns(uuid[], uuid[], boolean);
 DROP FUNCTION IF EXISTS lock_campaigns(uuid[], uuid[]);
 
 -- Returns true if no mail of the campaign may be sent at the moment, or any more.
@@ -27,6 +28,26 @@ BEGIN
 END
 $$;
 
+-- Locks the campaigns of these deliveries that are stopped, or those that are not, until the transaction ends; skips those
+-- that are being changed. Returns their ids.
+CREATE FUNCTION share_campaigns(accounts uuid[], ids uuid[], are_stopped boolean) RETURNS uuid[]
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT g.id FROM (
+      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
+      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
+    ) c
+    CROSS JOIN LATERAL (
+      SELECT id FROM campaigns g
+      WHERE g.account_id = c.account_id AND g.id = c.campaign_id
+        AND (g.status IN ('paused', 'canceled', 'failed')) = are_stopped
+      FOR SHARE SKIP LOCKED
+    ) g
+  );
+END
+$$;
+
 -- Locks the campaigns of deliveries that are about to be claimed against being paused or canceled. Returns the
 -- deliveries without those of campaigns that are stopped or being changed.
 CREATE FUNCTION lock_campaigns(INOUT accounts uuid[], INOUT ids uuid[])
@@ -34,17 +55,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
   locked uuid[];
 BEGIN
-  locked := ARRAY(
-    SELECT g.id FROM (
-      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
-      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
-    ) c
-    CROSS JOIN LATERAL (
-      SELECT id FROM campaigns g
-      WHERE g.account_id = c.account_id AND g.id = c.campaign_id AND g.status NOT IN ('paused', 'canceled', 'failed')
-      FOR SHARE SKIP LOCKED
-    ) g
-  );
+  locked := share_campaigns(accounts, ids, false);
   -- Mail of a deleted campaign cannot be stopped any more.
   SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
   JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id

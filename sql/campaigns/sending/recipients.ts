@@ -56,7 +56,7 @@ export async function insertRecipients(
   `)
 }
 
-/** Moves the cursor of the run. `is_found`: there are no more contacts. */
+/** Moves the cursor of the run; null: to before the first contact. `is_found`: there are no more contacts. */
 export async function updateCursor(
   tx: Tx,
   { account_id, campaign_id, run }: RunId,
@@ -64,7 +64,7 @@ export async function updateCursor(
   is_found: boolean,
 ): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE campaign_runs SET cursor = coalesce(${cursor}, cursor), found_at = CASE WHEN ${is_found}::boolean THEN now() END
+    UPDATE campaign_runs SET cursor = ${cursor}, found_at = CASE WHEN ${is_found}::boolean THEN now() END
     WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
   `)
   if (!is_found) return

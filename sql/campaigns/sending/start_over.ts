@@ -25,11 +25,3 @@ export async function goBack(tx: Tx, this_run: Run, limit: number): Promise<z.in
     SELECT (SELECT cursor FROM back) AS cursor, count(*) AS recipients, count(*) FILTER (WHERE state = 'x') AS excluded FROM gone
   `)
 }
-
-/** Moves the cursor of a run back; null: to before the first contact. */
-export async function moveBack(tx: Tx, { account_id, campaign_id, run }: Run, cursor: string | null): Promise<void> {
-  await tx.run(sql.unsafe`
-    UPDATE campaign_runs SET cursor = ${cursor}
-    WHERE account_id = ${account_id} AND campaign_id = ${campaign_id} AND run = ${run}
-  `)
-}

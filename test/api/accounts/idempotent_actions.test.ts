@@ -22,6 +22,18 @@ async function askTwice(t: Test, path: string, body?: unknown, meanwhile = async
   return first
 }
 
+/** Lets the endpoint wait with its response until `release`. `arrived`: a request has reached it. */
+function holdEndpoint(status: number) {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  hook.answer(async (_, response) => {
+    arrive()
+    await held
+    response.writeHead(status).end()
+  })
+  return { arrived, release }
+}
+
 const refusal = { status: 409, body: { name: 'invalid_idempotent_request' } }
 
 t.test('POST /automations/:id/steps adds one step per Idempotency-Key', async t => {
@@ -48,18 +60,12 @@ t.test('POST /campaigns/:id/test sends once per Idempotency-Key', async t => {
 t.test('a request is refused while another with its Idempotency-Key waits for an endpoint', async t => {
   const { id } = await add()
   const before = hook.posted.length
-  const held = Promise.withResolvers<void>()
-  const arrived = Promise.withResolvers<void>()
-  hook.answer(async (_, response) => {
-    arrived.resolve()
-    await held.promise
-    response.writeHead(200).end()
-  })
+  const { arrived, release } = holdEndpoint(200)
   const first = ask('POST', `/webhooks/${id}/test`, undefined, 'same')
-  await arrived.promise
+  await arrived
   const second = ask('POST', `/webhooks/${id}/test`, undefined, 'same')
   const { status, body } = (await Promise.race([second, sleep(2_000)])) ?? {}
-  held.resolve()
+  release()
   shows(t, { status, body }, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
   t.equal((await first).status, 200)
   t.equal((await ask('POST', `/webhooks/${id}/test`, undefined, 'same')).text, (await first).text)
@@ -72,17 +78,11 @@ t.test('a web process refuses a request while another process handles one with i
   const other = await startApi(t, world, account.key)
   const askOther = (key: string) => other.request('POST', path, { headers: { 'idempotency-key': key } })
   const before = hook.posted.length
-  const held = Promise.withResolvers<void>()
-  const arrived = Promise.withResolvers<void>()
-  hook.answer(async (_, response) => {
-    arrived.resolve()
-    await held.promise
-    response.writeHead(500).end()
-  })
+  const { arrived, release } = holdEndpoint(500)
   const first = ask('POST', `/webhooks/${id}/test`, undefined, 'both')
-  await arrived.promise
+  await arrived
   const refused = await Promise.race([askOther('both'), sleep(2_000)])
-  held.resolve()
+  release()
   shows(t, refused, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
   const { status, text } = await first
   const again = await askOther('both')

@@ -144,7 +144,7 @@ t.test('a bounce keeps a complaint as the reason, and the later end', async t =>
   ] as const
   const rows = entries.map(([address, reason, expires_at]) => ({ id: uuid(), address, reason, expires_at }))
   await pool.transaction(tx => upsertSuppressions(tx, account.id, rows))
-  // Of the last two addresses, one mailbox was full at first, and one at last.
+  // One of the last two mailboxes was full before it was gone, and the other after that.
   const full = (token: Claimed) =>
     token.recipient === (token.email_id === ids[0] ? 'k5@y.com' : 'k6@y.com') && {
       bounce: { type: 'Transient' as const, subType: 'MailboxFull' as const, message: '552 full', diagnosticCode: [] },
