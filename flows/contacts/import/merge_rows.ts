@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { extendImportLeases, noteRecords } from '#sql/contacts/import/leases.ts'
-import { type MergedSlice, mergeSlice } from '#sql/contacts/import/merge_slice.ts'
+import { type MergedSlices, mergeSlices } from '#sql/contacts/import/merge_slices.ts'
 import { LostLeaseError } from '#sql/contacts/import/staging.ts'
 import type { Pool } from '#sql/pool.ts'
 import { isLockTimeout, retryConflicts } from '#sql/retry.ts'
@@ -8,13 +8,14 @@ import { IndexEntries } from './index_entries.ts'
 import type { Leased } from './stage_file.ts'
 import type { StageProgress } from './stage_progress.ts'
 
-/** Most records per slice. Most slices end earlier, by time (merge_import_slice.sql). */
-const SLICE = 4_000
-
-/**
- * While a slice waits for the lock, others wait behind it. So it gives up soon and lets them pass before it retries.
- */
-const WAIT_MS = 50
+const LIMITS = {
+  /** Most records per slice. Most slices end earlier, by time (merge_import_slice.sql). */
+  slice: 4_000,
+  /** While a slice waits for the lock, others wait behind it. So it gives up soon and lets them pass before it retries. */
+  wait_ms: 50,
+  /** How long Postgres merges slices before it responds. Progress, leases and a stop wait for it. */
+  within_ms: 250,
+}
 const PAUSE_MS = 30
 
 /** `unstaged`: staged rows are missing. `orphaned`: the domain was deleted. */
@@ -65,10 +66,10 @@ export async function mergeRows(
   }
 }
 
-async function mergeNext(pool: Pool, leased: Leased, stopping: AbortSignal): Promise<MergedSlice> {
+async function mergeNext(pool: Pool, leased: Leased, stopping: AbortSignal): Promise<MergedSlices> {
   for (;;) {
     try {
-      return await retryConflicts(() => mergeSlice(pool, leased, SLICE, WAIT_MS))
+      return await retryConflicts(() => mergeSlices(pool, leased, LIMITS))
     } catch (error) {
       if (!isLockTimeout(error)) throw error
     }

@@ -65,8 +65,13 @@ BEGIN
     PERFORM stop_tracking_repeated(i, part.untracked);
   END IF;
   PERFORM merge_memberships(i, ids, changed_ids);
-  PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);
-  PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);
+  -- Most parts have none, and a statement about nothing costs as much as two records.
+  IF opt_ins IS NOT NULL THEN
+    PERFORM note_imported_consents(i, NULL, 'opt_in', opt_ins);
+  END IF;
+  IF opt_outs IS NOT NULL THEN
+    PERFORM note_imported_consents(i, NULL, 'opt_out', opt_outs);
+  END IF;
   IF (i.options ->> 'trigger_automations')::boolean THEN
     PERFORM tell_contacts(i.account_id, 'contact.created', created_ids, NULL, NULL);
     PERFORM tell_contacts(i.account_id, 'contact.unsubscribed', gone_ids, NULL, NULL);

@@ -11,20 +11,25 @@ DECLARE
   choice record;
   emails text[];
 BEGIN
-  INSERT INTO audience_members (account_id, audience_id, contact_id)
-  SELECT i.account_id, i.audience_id, c FROM (
-    -- Locked, as in the next statement: a job removes the members of a deleted group.
-    SELECT FROM audiences WHERE account_id = i.account_id AND id = i.audience_id AND id <> i.domain_id FOR KEY SHARE
-  ) locked, unnest(contact_ids) AS c
-  ORDER BY c ON CONFLICT DO NOTHING;
+  -- The default audience has all contacts of the domain.
+  IF i.audience_id <> i.domain_id THEN
+    INSERT INTO audience_members (account_id, audience_id, contact_id)
+    SELECT i.account_id, i.audience_id, c FROM (
+      -- Locked, as in the next statement: a job removes the members of a deleted group.
+      SELECT FROM audiences WHERE account_id = i.account_id AND id = i.audience_id FOR KEY SHARE
+    ) locked, unnest(contact_ids) AS c
+    ORDER BY c ON CONFLICT DO NOTHING;
+  END IF;
 
-  INSERT INTO segment_members (account_id, segment_id, contact_id)
-  SELECT i.account_id, s.id, c FROM (
-    SELECT id FROM segments
-    WHERE account_id = i.account_id AND id IN (SELECT jsonb_array_elements_text(i.options -> 'segments')::uuid)
-    FOR KEY SHARE
-  ) s, unnest(contact_ids) AS c
-  ORDER BY s.id, c ON CONFLICT DO NOTHING;
+  IF i.options -> 'segments' <> '[]' THEN
+    INSERT INTO segment_members (account_id, segment_id, contact_id)
+    SELECT i.account_id, s.id, c FROM (
+      SELECT id FROM segments
+      WHERE account_id = i.account_id AND id IN (SELECT jsonb_array_elements_text(i.options -> 'segments')::uuid)
+      FOR KEY SHARE
+    ) s, unnest(contact_ids) AS c
+    ORDER BY s.id, c ON CONFLICT DO NOTHING;
+  END IF;
 
   FOR choice IN
     SELECT t.id, g.subscription FROM jsonb_to_recordset(i.options -> 'topics') AS g(id uuid, subscription text)

@@ -7,7 +7,10 @@ import { StageProgress } from '#flows/contacts/import/stage_progress.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import { newId } from '#lib/ids.ts'
 import { claimImports } from '#sql/contacts/import/leases.ts'
+import { mergeSlices } from '#sql/contacts/import/merge_slices.ts'
 import { clearStage } from '#sql/contacts/import/staging.ts'
+import { sql } from '#sql/pool.ts'
+import { isLockTimeout } from '#sql/retry.ts'
 import { startApi } from '#test/support/api.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -93,6 +96,23 @@ t.test('repeated addresses are counted but not listed after 100,000 skipped reco
   await runImport(services, leased, signal)
   const { body } = await api.request('GET', `/api/contacts/imports/${leased.id}`)
   shows(t, body, { counts: { created: 9, skipped: 100_001 }, errors_cut: true, errors: [] })
+})
+
+t.test('slices stay merged when one after them does not get the lock of the contacts', async t => {
+  const leased = await lease('g')
+  const progress = new StageProgress()
+  await stageFile(services, leased, signal, progress)
+  const merging = mergeSlices(pool, leased, { slice: 25, wait_ms: 100, within_ms: 60_000 })
+  await waitUntil(async () => (await countsOf(leased)).merged_through > 0, 'a slice is merged')
+  await pool.transaction(async tx => {
+    await tx.run(sql.unsafe`SELECT lock_contacts(${leased.account_id}, ${leased.domain_id}, true, 60000)`)
+    t.ok(isLockTimeout(await merging.catch(error => error)))
+  })
+  const { created, merged_through } = await countsOf(leased)
+  t.equal(created, merged_through)
+  t.ok(merged_through < RECORDS, `${merged_through} records`)
+  await runImport(services, leased, signal)
+  shows(t, await countsOf(leased), { created: RECORDS - 1, skipped: 1 })
 })
 
 t.test('mergeRows reports missing rows as unstaged', async t => {
