@@ -1,7 +1,7 @@
 import type { Blobs } from '#flows/files/blobs.ts'
 import { toCopyLine } from '#lib/contacts/import/copy_text.ts'
+import { FirstRecords } from '#lib/contacts/import/first_records.ts'
 import { type Row, readRow, shownEmail } from '#lib/contacts/import/read_row.ts'
-import { SeenAddresses } from '#lib/contacts/import/seen_addresses.ts'
 import { type CsvRecord, readRecords, UnreadableError } from '#lib/files/csv/read_records.ts'
 import { newId } from '#lib/ids.ts'
 import type { LeasedImport } from '#sql/contacts/import/imports.ts'
@@ -39,7 +39,7 @@ export async function stageFile(
   let faults = 0
   let error: string | null = null
   let chunk = new Chunk()
-  const seen = new SeenAddresses()
+  const firsts = new FirstRecords()
   // The next chunk is read while Postgres stores one.
   let storing: Promise<void> = Promise.resolve()
   const store = async () => {
@@ -52,7 +52,7 @@ export async function stageFile(
     for await (const { n, line, cells } of readRecords(blobs.read(account_id, blob_id), options)) {
       records = n
       const row = readRow(cells, options)
-      if (typeof row !== 'string') chunk.add(lineOf(leased, { n, line, cells }, row, seen.add(row.email)))
+      if (typeof row !== 'string') chunk.add(lineOf(leased, { n, line, cells }, row, firsts.find(row.email, n)))
       // Faults of records that are already merged are stored already.
       else if (n > merged_through) chunk.addFault({ n, line, email: shownEmail(cells, options.columns), message: row })
       if (typeof row === 'string' && ++faults === MAX_FAULTS) {
@@ -78,15 +78,10 @@ export async function stageFile(
 }
 
 /** Returns the line of COPY for a record, with the address as it is in the file only if an error may show it. */
-function lineOf(
-  { id: import_id, options }: Leased,
-  { n, line, cells }: CsvRecord,
-  row: Row,
-  may_repeat: boolean,
-): string {
-  const written = may_repeat ? shownEmail(cells, options.columns) : null
+function lineOf({ id: import_id, options }: Leased, { n, line, cells }: CsvRecord, row: Row, first_n: number): string {
+  const written = first_n > 0 ? shownEmail(cells, options.columns) : null
   const written_email = written === row.email ? null : written
-  return toCopyLine(import_id, { ...row, n, line, id: newId(), may_repeat, written_email })
+  return toCopyLine(import_id, { ...row, n, line, id: newId(), first_n, written_email })
 }
 
 /** Lines of COPY. They are encoded early, because as text they would take several times the memory. */

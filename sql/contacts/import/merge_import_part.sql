@@ -1,5 +1,19 @@
 DROP FUNCTION IF EXISTS read_import_part(contact_imports, bigint, bigint, text[]);
 DROP FUNCTION IF EXISTS merge_import_part(contact_imports, import_part);
+DROP FUNCTION IF EXISTS first_record(uuid, text, bigint, boolean);
+
+-- The first record with the address of a row, if it is another one: `first_n`, unless two addresses have the same hash.
+-- Without first_n, the row was staged by a worker of the release before (migrations/0070_first_records.sql).
+CREATE FUNCTION first_record(import uuid, address text, first_n bigint, may_repeat boolean) RETURNS SETOF import_rows
+LANGUAGE sql STABLE ROWS 1 AS $$
+  SELECT * FROM import_rows f
+  WHERE first_record.first_n > 0 AND f.import_id = import AND f.n = first_record.first_n AND f.email = address
+  UNION ALL
+  (SELECT * FROM import_rows f
+  WHERE first_record.first_n IS NULL AND first_record.may_repeat AND f.first_n IS NULL AND f.import_id = import
+    -- Ordered, so that no plan reads more than the rows of the address.
+    AND f.email >= address AND f.email <= address ORDER BY f.email, f.n LIMIT 1)
+$$;
 
 -- Reads the records of an import with numbers above `after`, up to `up_to`. If several have the same address, it returns
 -- the first and records the others as skipped. gone: properties to leave out.
@@ -12,26 +26,22 @@ BEGIN
   INTO part.wrong, part.known
   FROM import_errors e WHERE e.account_id = i.account_id AND e.import_id = i.id AND e.n > after AND e.n <= up_to;
   WITH slice AS MATERIALIZED (
-    SELECT r.*, coalesce(first.n, r.n) AS first_n, first.line AS first_line, first.unsubscribed AS first_says,
+    SELECT r.*, coalesce(first.n, r.n) AS merged_n, first.line AS first_line, first.unsubscribed AS first_says,
       first.do_not_track AS first_says_untracked
     FROM import_rows r
-    LEFT JOIN LATERAL (
-      -- Ordered, so that no plan reads more than the rows of the address.
-      SELECT f.n, f.line, f.unsubscribed, f.do_not_track FROM import_rows f
-      WHERE r.may_repeat AND f.import_id = i.id AND f.email >= r.email AND f.email <= r.email ORDER BY f.email, f.n LIMIT 1
-    ) first ON true
+    LEFT JOIN LATERAL first_record(r.import_id, r.email, r.first_n, r.may_repeat) AS first ON true
     WHERE r.import_id = i.id AND r.n > after AND r.n <= up_to
   ), noted AS (
     INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)
     SELECT i.account_id, i.id, s.n, s.line, coalesce(s.written_email, s.email), 'skipped',
       'The address is on line ' || s.first_line || ' already.'
-    FROM slice s WHERE s.first_n < s.n AND i.skipped < 100000
+    FROM slice s WHERE s.merged_n < s.n AND i.skipped < 100000
   )
   SELECT count(*), coalesce(array_agg(ROW(s.id, s.email, s.first_name, s.last_name, s.unsubscribed,
-    s.properties - coalesce(gone, '{}'), s.do_not_track, s.timezone)::given_contact) FILTER (WHERE s.first_n = s.n), '{}'),
-    array_agg(s.email) FILTER (WHERE s.first_n < s.n AND s.unsubscribed
+    s.properties - coalesce(gone, '{}'), s.do_not_track, s.timezone)::given_contact) FILTER (WHERE s.merged_n = s.n), '{}'),
+    array_agg(s.email) FILTER (WHERE s.merged_n < s.n AND s.unsubscribed
       AND NOT ((i.options ->> 'resubscribe')::boolean AND s.first_says IS FALSE)),
-    array_agg(s.email) FILTER (WHERE s.first_n < s.n AND s.do_not_track AND s.first_says_untracked IS NULL)
+    array_agg(s.email) FILTER (WHERE s.merged_n < s.n AND s.do_not_track AND s.first_says_untracked IS NULL)
   INTO part.rows, part.given, part.leaving, part.untracked FROM slice s;
   RETURN part;
 END $$;

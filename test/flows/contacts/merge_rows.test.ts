@@ -6,7 +6,7 @@ import { type Leased, stageFile } from '#flows/contacts/import/stage_file.ts'
 import { StageProgress } from '#flows/contacts/import/stage_progress.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import { newId } from '#lib/ids.ts'
-import { claimImports } from '#sql/contacts/import/leases.ts'
+import { claimImports, noteRecords } from '#sql/contacts/import/leases.ts'
 import { mergeSlices } from '#sql/contacts/import/merge_slices.ts'
 import { clearStage } from '#sql/contacts/import/staging.ts'
 import { sql } from '#sql/pool.ts'
@@ -61,6 +61,26 @@ t.test('rows are merged while the rest of the file is staged', async t => {
   })
   const { rows } = await pool.pg.query('SELECT n::int, message FROM import_errors WHERE import_id = $1', [leased.id])
   t.strictSame(rows, [{ n: RECORDS, message: 'The address is on line 2 already.' }])
+})
+
+t.test('repeated addresses are found in rows that a worker of the release before has staged', async t => {
+  const leased = await lease('h', 10)
+  await stageFile(services, leased, signal, new StageProgress())
+  await pool.pg.query('UPDATE import_rows SET first_n = NULL WHERE import_id = $1', [leased.id])
+  await noteRecords(pool, leased, { records: 10, error: null })
+  t.equal(await mergeRows(pool, leased, signal, null), 'done')
+  shows(t, await countsOf(leased), { created: 9, skipped: 1 })
+  await runImport(services, leased, signal)
+})
+
+t.test('two addresses with the same hash are two contacts', async t => {
+  const leased = await lease('i', 10)
+  await stageFile(services, leased, signal, new StageProgress())
+  await pool.pg.query('UPDATE import_rows SET first_n = 1 WHERE import_id = $1 AND n IN (2, 3)', [leased.id])
+  await noteRecords(pool, leased, { records: 10, error: null })
+  t.equal(await mergeRows(pool, leased, signal, null), 'done')
+  shows(t, await countsOf(leased), { created: 9, skipped: 1 })
+  await runImport(services, leased, signal)
 })
 
 t.test('a file is staged only a little ahead of the merge', async t => {
