@@ -34,8 +34,7 @@ DECLARE
   staged import_part;
   merged record;
   locked_at timestamptz;
-  part_ms double precision;
-  per_ms double precision; -- records of the last part
+  per_ms double precision;
   has_choices boolean;
 BEGIN
   through := 0;
@@ -94,10 +93,9 @@ BEGIN
     i.updated := i.updated + merged.updated;
     i.skipped := i.skipped + staged.known + staged.rows - merged.created - merged.updated;
     i.failed := i.failed + staged.wrong;
-    part_ms := extract(epoch FROM clock_timestamp() - locked_at) * 1000 - held_ms;
-    held_ms := held_ms + part_ms;
-    per_ms := (part_to - through) / greatest(part_ms, 1);
+    held_ms := extract(epoch FROM clock_timestamp() - locked_at) * 1000;
     through := part_to;
+    per_ms := (through - i.merged_through) / greatest(held_ms, 1);
     EXIT WHEN through >= up_to OR held_ms >= enough_ms;
     part := least(greatest(per_ms * (target_ms - held_ms), 25), 400);
   END LOOP;
