@@ -77,6 +77,13 @@ BEGIN
         RETURN;
       END IF;
       locked_at := clock_timestamp();
+      -- A job removes the choices about a deleted topic, so none is deleted until the slice is committed.
+      IF has_choices OR i.options -> 'topics' <> '[]' THEN
+        PERFORM FROM topics t WHERE t.account_id = account AND t.id IN (
+          SELECT (g ->> 'id')::uuid FROM jsonb_array_elements(i.options -> 'topics') g
+          UNION ALL SELECT (c ->> 'topic_id')::uuid FROM jsonb_array_elements(i.options -> 'columns') c
+        ) ORDER BY t.id FOR KEY SHARE;
+      END IF;
       PERFORM set_config('mailbrook.count_shard', '900', true);
       -- Other code, which needs no lock of the account, adds the rows to the indexes of words and properties
       -- (index_entries.ts).

@@ -27,10 +27,10 @@ const { signal } = new AbortController()
 const RECORDS = 6_000
 
 /** Creates an import and leases it to this test. */
-async function lease(mark: string, records = RECORDS): Promise<Leased> {
+async function lease(mark: string, records = RECORDS, options = {}): Promise<Leased> {
   const lines = Array.from({ length: records - 1 }, (_, n) => `${mark}${n}@b.com`)
   const { status, text, body } = await api.request('POST', '/api/contacts/imports', {
-    body: { csv: ['email', ...lines, `${mark}0@b.com`].join('\n') },
+    body: { csv: ['email', ...lines, `${mark}0@b.com`].join('\n'), ...options },
   })
   if (status !== 201) throw new Error(text)
   // On a slow machine the leases of earlier tests have expired.
@@ -133,6 +133,25 @@ t.test('slices stay merged when one after them does not get the lock of the cont
   t.ok(merged_through < RECORDS, `${merged_through} records`)
   await runImport(services, leased, signal)
   shows(t, await countsOf(leased), { created: RECORDS - 1, skipped: 1 })
+})
+
+t.test('an import waits for a topic that is being deleted, and stores no choices about it', async t => {
+  const topic = (await api.request('POST', '/api/topics', { body: { name: 'News', default_subscription: 'opt_in' } }))
+    .body
+  const leased = await lease('j', 10, { topics: [{ id: topic.id, subscription: 'opt_out' }] })
+  await stageFile(services, leased, signal, new StageProgress())
+  await noteRecords(pool, leased, { records: 10, error: null })
+  const deleting = await pool.pg.connect()
+  await deleting.query('BEGIN')
+  await deleting.query('DELETE FROM topics WHERE id = $1', [topic.id])
+  const limits = { slice: 25, wait_ms: 100, within_ms: 0 }
+  t.ok(isLockTimeout(await mergeSlices(pool, leased, limits).catch(error => error)))
+  await deleting.query('COMMIT')
+  deleting.release()
+  await runImport(services, { ...leased, records: 10 }, signal)
+  shows(t, await countsOf(leased), { created: 9, skipped: 1 })
+  const { rows } = await pool.pg.query('SELECT FROM contact_topics WHERE topic_id = $1', [topic.id])
+  t.strictSame(rows, [])
 })
 
 t.test('mergeRows reports missing rows as unstaged', async t => {
