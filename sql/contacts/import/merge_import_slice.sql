@@ -11,7 +11,7 @@ DROP PROCEDURE IF EXISTS merge_import_slices(uuid, uuid, uuid, integer, integer,
 -- opt-outs count (opt_out_repeated.sql). After 100,000 skipped records they are only counted, so that no file fills the
 -- disk with such rows.
 --
--- A slice has at most `slice` records, and ends once it has held the lock for about 18 ms. It is merged in parts; the time
+-- A slice has at most `slice` records, and ends once it has held the lock for about 12 ms. It is merged in parts; the time
 -- of each part decides the size of the next one. Others should wait for the lock for at most 100 ms, and on a busy machine
 -- a record may suddenly take several times as long. Shorter slices do not shorten the longest waits.
 --
@@ -24,8 +24,8 @@ CREATE FUNCTION merge_import_slice(
 ) LANGUAGE plpgsql AS $$
 DECLARE
   -- Another part costs as much as 20 records or more, so there is none for the last few milliseconds.
-  target_ms CONSTANT double precision := 18;
-  enough_ms CONSTANT double precision := 14;
+  target_ms CONSTANT double precision := 12;
+  enough_ms CONSTANT double precision := 9;
   held_ms double precision := 0;
   i contact_imports;
   up_to bigint;

@@ -14,7 +14,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 const world = await openWorld(t)
 const { pg } = world.pool
 const COUNT = 600
-const times = { lease_seconds: 0.6, heartbeat_ms: 200, poll_ms: 50, drain_ms: 5_000, keys_ms: 60_000 }
+const times = { heartbeat_ms: 200, poll_ms: 50, drain_ms: 5_000, keys_ms: 60_000 }
 const timeouts = { connect: 10_000, message: 10_000, dot: 10_000 }
 
 t.test('crashes and lost connections send mail twice only if it was in doubt', async t => {
@@ -46,11 +46,14 @@ t.test('crashes and lost connections send mail twice only if it was in doubt', a
     for (const { stop } of care) stop()
   })
   await Promise.all(trouble.map(({ ended }) => ended))
+  await Promise.all(senders.map(sender => sender.close()))
+  // On a busy machine, leases as short as those before might all expire.
+  const last = await open(sink.url, 30)
   const undelivered = () => list(`SELECT recipient FROM deliveries WHERE state <> 'delivered'`)
   await waitUntil(async () => (await undelivered()).length === 0, 'all mail is delivered')
   for (const { stop } of care) stop()
   await Promise.all(care.map(({ ended }) => ended))
-  await Promise.all(senders.map(sender => sender.close()))
+  await last.close()
 
   const sent = sink.ledger.map(entry => entry.rcpt)
   t.equal(new Set(sent).size, COUNT, 'no email is lost')
@@ -94,10 +97,13 @@ function repeat(every_ms: number, act: () => Promise<unknown>, for_ms = 2_500) {
   return { ended: run(), stop }
 }
 
-async function open(mail_transport: string) {
+async function open(mail_transport: string, lease_seconds = 0.6) {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)
-  const { sender } = openWork(t, { ...world, pool }, mail_transport, { times, timeouts })
+  const { sender } = openWork(t, { ...world, pool }, mail_transport, {
+    times: { ...times, lease_seconds },
+    timeouts,
+  })
   sender.start()
   const close = async () => {
     await sender.stop()

@@ -133,7 +133,9 @@ t.test('messages whose DNS does not respond wait at the same time', async t => {
   }
   const parsing = parseEmails({ ...world, blobs }, ids)
   await waitUntil(() => silent.every(name => questions.includes(`TXT ${name}`)), 'DNS is asked about each')
-  t.strictSame(await read(), [{ state: 'stored', spf: null, count: 8 }], 'none has been given up by then')
+  const waiting = (await read()).find(({ state }) => state === 'stored')?.count ?? 0
+  // One after the other, the last one would wait alone. A busy machine may give up the first before it asks about the last.
+  t.ok(waiting >= 4, `${waiting} of 8 wait`)
   await parsing
   t.strictSame(await read(), [{ state: 'parsed', spf: 'temperror', count: 8 }])
 })
