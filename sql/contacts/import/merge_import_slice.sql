@@ -12,7 +12,7 @@ DROP PROCEDURE IF EXISTS merge_import_slices(uuid, uuid, uuid, integer, integer,
 -- disk with such rows.
 --
 -- A slice has at most `slice` records, and ends once it has held the lock for about 12 ms. It is merged in parts; the time
--- of each part decides the size of the next one. Others should wait for the lock for at most 100 ms, and on a busy machine
+-- of those before decides the size of the next one. Others should wait for the lock for at most 100 ms, and on a busy machine
 -- a record may suddenly take several times as long. Shorter slices do not shorten the longest waits.
 --
 -- part: number of records of the first part, and afterwards of the first part of the next slice. outcome: merged; done, if
