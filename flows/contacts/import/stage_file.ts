@@ -78,10 +78,15 @@ export async function stageFile(
 }
 
 /** Returns the line of COPY for a record, with the address as it is in the file only if an error may show it. */
-function lineOf({ id: import_id, options }: Leased, { n, line, cells }: CsvRecord, row: Row, first_n: number): string {
-  const written = first_n > 0 ? shownEmail(cells, options.columns) : null
+function lineOf(
+  { id: import_id, options }: Leased,
+  { n, line, cells }: CsvRecord,
+  row: Row,
+  repeated_n: number,
+): string {
+  const written = repeated_n > 0 ? shownEmail(cells, options.columns) : null
   const written_email = written === row.email ? null : written
-  return toCopyLine(import_id, { ...row, n, line, id: newId(), first_n, written_email })
+  return toCopyLine(import_id, { ...row, n, line, id: newId(), repeated_n, written_email })
 }
 
 /** Lines of COPY. They are encoded early, because as text they would take several times the memory. */

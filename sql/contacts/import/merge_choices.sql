@@ -13,7 +13,7 @@ BEGIN
   WITH said AS MATERIALIZED (
     SELECT r.email, t.key::uuid AS topic_id, t.value AS choice
     FROM import_rows r CROSS JOIN LATERAL jsonb_each_text(r.topics) t
-    LEFT JOIN LATERAL first_record(r.import_id, r.email, r.first_n, r.may_repeat) AS first ON true
+    LEFT JOIN LATERAL first_record(r.import_id, r.email, r.repeated_n, r.may_repeat) AS first ON true
     WHERE r.import_id = i.id AND r.n > after AND r.n <= up_to AND (coalesce(first.n, r.n) = r.n
       OR t.value = 'opt_out' AND NOT (may_opt_in AND first.topics ->> t.key IS NOT DISTINCT FROM 'opt_in'))
   ), wanted AS MATERIALIZED (

@@ -2,15 +2,15 @@ DROP FUNCTION IF EXISTS read_import_part(contact_imports, bigint, bigint, text[]
 DROP FUNCTION IF EXISTS merge_import_part(contact_imports, import_part);
 DROP FUNCTION IF EXISTS first_record(uuid, text, bigint, boolean);
 
--- The first record with the address of a row, if it is another one: `first_n`, unless two addresses have the same hash.
--- Without first_n, the row was staged by a worker of the release before (migrations/0070_first_records.sql).
-CREATE FUNCTION first_record(import uuid, address text, first_n bigint, may_repeat boolean) RETURNS SETOF import_rows
+-- The first record with the address of a row, if it is another one: `repeated_n`, unless two addresses have the same hash.
+-- Without repeated_n, the row was staged by a worker of the release before (migrations/0070_repeated_records.sql).
+CREATE FUNCTION first_record(import uuid, address text, repeated_n bigint, may_repeat boolean) RETURNS SETOF import_rows
 LANGUAGE sql STABLE ROWS 1 AS $$
   SELECT * FROM import_rows f
-  WHERE first_record.first_n > 0 AND f.import_id = import AND f.n = first_record.first_n AND f.email = address
+  WHERE first_record.repeated_n > 0 AND f.import_id = import AND f.n = first_record.repeated_n AND f.email = address
   UNION ALL
   (SELECT * FROM import_rows f
-  WHERE first_record.first_n IS NULL AND first_record.may_repeat AND f.first_n IS NULL AND f.import_id = import
+  WHERE first_record.repeated_n IS NULL AND first_record.may_repeat AND f.repeated_n IS NULL AND f.import_id = import
     -- Ordered, so that no plan reads more than the rows of the address.
     AND f.email >= address AND f.email <= address ORDER BY f.email, f.n LIMIT 1)
 $$;
@@ -29,7 +29,7 @@ BEGIN
     SELECT r.*, coalesce(first.n, r.n) AS merged_n, first.line AS first_line, first.unsubscribed AS first_says,
       first.do_not_track AS first_says_untracked
     FROM import_rows r
-    LEFT JOIN LATERAL first_record(r.import_id, r.email, r.first_n, r.may_repeat) AS first ON true
+    LEFT JOIN LATERAL first_record(r.import_id, r.email, r.repeated_n, r.may_repeat) AS first ON true
     WHERE r.import_id = i.id AND r.n > after AND r.n <= up_to
   ), noted AS (
     INSERT INTO import_errors (account_id, import_id, n, line, email, outcome, message)

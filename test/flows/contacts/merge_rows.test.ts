@@ -66,7 +66,7 @@ t.test('rows are merged while the rest of the file is staged', async t => {
 t.test('repeated addresses are found in rows that a worker of the release before has staged', async t => {
   const leased = await lease('h', 10)
   await stageFile(services, leased, signal, new StageProgress())
-  await pool.pg.query('UPDATE import_rows SET first_n = NULL WHERE import_id = $1', [leased.id])
+  await pool.pg.query('UPDATE import_rows SET repeated_n = NULL WHERE import_id = $1', [leased.id])
   await noteRecords(pool, leased, { records: 10, error: null })
   t.equal(await mergeRows(pool, leased, signal, null), 'done')
   shows(t, await countsOf(leased), { created: 9, skipped: 1 })
@@ -76,7 +76,7 @@ t.test('repeated addresses are found in rows that a worker of the release before
 t.test('two addresses with the same hash are two contacts', async t => {
   const leased = await lease('i', 10)
   await stageFile(services, leased, signal, new StageProgress())
-  await pool.pg.query('UPDATE import_rows SET first_n = 1 WHERE import_id = $1 AND n IN (2, 3)', [leased.id])
+  await pool.pg.query('UPDATE import_rows SET repeated_n = 1 WHERE import_id = $1 AND n IN (2, 3)', [leased.id])
   await noteRecords(pool, leased, { records: 10, error: null })
   t.equal(await mergeRows(pool, leased, signal, null), 'done')
   shows(t, await countsOf(leased), { created: 9, skipped: 1 })
