@@ -45,18 +45,18 @@ export class FirstRecords {
 
 /** Numbers by the first 64 bits of a digest: an open hash table with linear probing. */
 class Table {
-  /** The two halves of the key, and the number: 0 in an empty slot. */
+  /** Three words per slot: both halves of the key, and the number, which is 0 in an empty slot. */
   readonly #slots: Uint32Array
-  readonly #count: number
+  readonly #slot_count: number
   #used = 0
 
-  constructor(count: number) {
-    this.#slots = new Uint32Array(3 * count)
-    this.#count = count
+  constructor(slot_count: number) {
+    this.#slots = new Uint32Array(3 * slot_count)
+    this.#slot_count = slot_count
   }
 
   get isFull(): boolean {
-    return this.#used >= this.#count * 0.75
+    return this.#used >= this.#slot_count * 0.75
   }
 
   find(digest: Buffer): number {
@@ -73,11 +73,11 @@ class Table {
 
   /** Where the key is, or the empty slot where it belongs. */
   #place(digest: Buffer): number {
-    const [one, other] = [digest.readUInt32LE(0), digest.readUInt32LE(4)]
+    const [low, high] = [digest.readUInt32LE(0), digest.readUInt32LE(4)]
     const slots = this.#slots
-    for (let slot = digest.readUInt32LE(8) % this.#count; ; slot = (slot + 1) % this.#count) {
+    for (let slot = digest.readUInt32LE(8) % this.#slot_count; ; slot = (slot + 1) % this.#slot_count) {
       const place = 3 * slot
-      if (slots[place + 2] === 0 || (slots[place] === one && slots[place + 1] === other)) return place
+      if (slots[place + 2] === 0 || (slots[place] === low && slots[place + 1] === high)) return place
     }
   }
 }
