@@ -62,7 +62,7 @@ async function insertAtOnce({ pool }: Stage): Promise<number> {
   const text = `
     INSERT INTO campaign_recipients (account_id, campaign_id, run, contact_id, email, state, variant, due_at)
     SELECT account_id, $1, 1, id, email, 'p', 0, now() FROM contacts WHERE NOT unsubscribed ORDER BY id`
-  await client.query({ text, values: [newId()], query_timeout: 0 } as never)
+  await client.query({ text, values: [newId()], query_timeout: 600_000 } as never)
   const seconds = (performance.now() - start) / 1_000
   client.release(true)
   return seconds

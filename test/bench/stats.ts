@@ -45,7 +45,7 @@ async function fillCampaign({ pool }: Stage, count: number): Promise<string> {
   const client = await pool.pg.connect()
   await client.query('SET statement_timeout = 0')
   await client.query('SET session_replication_role = replica') // skips the triggers of each row
-  const run = (text: string, values: unknown[]) => client.query({ text, values, query_timeout: 0 } as never)
+  const run = (text: string, values: unknown[]) => client.query({ text, values, query_timeout: 600_000 } as never)
   const { rows } = await client.query(
     `WITH added AS (
       INSERT INTO domains (account_id, id, name) SELECT id, gen_random_uuid(), $1 FROM accounts RETURNING account_id, id

@@ -48,13 +48,18 @@ export async function dropIndexes({ pg }: Pool): Promise<() => Promise<void>> {
   }
 }
 
-/** Runs a statement without a time limit. */
+const LIMIT_MS = 600_000
+
+/** Runs a statement for which the limit of the pool is too short. */
 async function unlimited(pg: Pool['pg'], text: string, values: unknown[] = []): Promise<void> {
   const client = await pg.connect()
-  await client.query('SET statement_timeout = 0')
-  await client.query("SET maintenance_work_mem = '512MB'")
-  await client.query({ text, values, query_timeout: 0 } as never)
-  client.release(true)
+  try {
+    await client.query(`SET statement_timeout = ${LIMIT_MS}`)
+    await client.query("SET maintenance_work_mem = '512MB'")
+    await client.query({ text, values, query_timeout: LIMIT_MS } as never) // pg takes 0 for the limit of the pool
+  } finally {
+    client.release(true)
+  }
 }
 
 const CONTACTS = `

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, request } from 'undici'
+import { Agent } from 'undici'
 import { storeAutomation } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { newAccount, type TestAccount } from '#test/support/world.ts'
@@ -9,8 +9,8 @@ import type { Stage } from './stage.ts'
 /** An account with two automations that are triggered by an event, which their own emails cause. */
 export type Loop = { account: TestAccount; event: string; mailbox: string }
 
-/** `sent`: accepted events. `refused`: all others. `enrolled`: started runs, according to the responses. */
-export type Pings = { sent: number; refused: number; enrolled: number }
+/** `sent`: accepted events. `enrolled`: started runs, according to the responses. */
+export type Pings = { sent: number; enrolled: number }
 
 const PING = 'page.viewed'
 const BUSY = 'busy@b.com'
@@ -56,28 +56,32 @@ const TICK_MS = 10
 /** No more events are sent while this many wait for a response, like a client with a limited pool. */
 const MOST_WAITING = 512
 
-/** Sends this many events per second for one contact. */
+/** Sends this many events per second for one contact, until a request fails. */
 export async function ping(stage: Stage, url: string, per_second: number, seconds: number): Promise<Pings> {
   const agent = new Agent({ connections: CONNECTIONS })
-  const { domain, key } = stage.account
-  const headers = { authorization: `Bearer ${key}`, 'user-agent': 'storm', 'content-type': 'application/json' }
-  const pings: Pings = { sent: 0, refused: 0, enrolled: 0 }
+  const ask = callerOf(url, stage, agent)
+  const { domain } = stage.account
+  const pings: Pings = { sent: 0, enrolled: 0 }
   const waiting = new Set<Promise<void>>()
   const send = async (n: number) => {
-    const body = JSON.stringify({ event: PING, domain, email: BUSY, payload: { page: `/${n}` } })
-    const answer = await request(`${url}/api/events/send`, { method: 'POST', headers, body, dispatcher: agent })
-    const { enrolled = 0 } = (await answer.body.json()) as { enrolled?: number }
-    if (answer.statusCode === 202) pings.sent++
-    else pings.refused++
+    const body = { event: PING, domain, email: BUSY, payload: { page: `/${n}` } }
+    const { enrolled = 0 } = await ask<{ enrolled?: number }>('POST', '/events/send', body)
+    pings.sent++
     pings.enrolled += enrolled
   }
+  const failed = new AbortController()
   const began = performance.now()
   for (let n = 0, passed = 0; passed < seconds; passed = (performance.now() - began) / 1_000) {
     for (; n < passed * per_second && waiting.size < MOST_WAITING; n++) {
-      const sending: Promise<void> = send(n).finally(() => waiting.delete(sending))
+      const sending = send(n)
       waiting.add(sending)
+      sending.then(
+        () => waiting.delete(sending),
+        error => failed.abort(error),
+      )
     }
     await sleep(TICK_MS)
+    failed.signal.throwIfAborted()
   }
   await Promise.all(waiting)
   await agent.close()

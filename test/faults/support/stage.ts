@@ -12,6 +12,8 @@ import type { Child, Supervised } from './child.ts'
 import { LedgerFile } from './ledger_file.ts'
 import { Release } from './release.ts'
 
+const PATIENCE_MS = 60_000
+
 export type SinkProcess = { url: string; child: Child; ledger: LedgerFile }
 
 /** The part of a stage that sends emails. */
@@ -37,6 +39,8 @@ export async function openStage(database_url: string): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), 'mailbrook-faults-'))
   const config = testConfig(database_url)
   const foundation = await layFoundation(config, createLog('silent'))
+  // Unlike the processes that it watches, the test itself may wait for a connection on a busy machine.
+  foundation.pool.pg.options.connectionTimeoutMillis = PATIENCE_MS
   const account = await newAccount(foundation)
   const release = new Release(ROOT, database_url)
   const ledgers: LedgerFile[] = []

@@ -27,9 +27,9 @@ export class Domain {
 
   /** The innermost domain that still exists: a test may have ended before its error occurs. */
   static find(): Domain | undefined {
-    let found = storage.getStore() ?? root
+    let found = storage.getStore()
     while (found?.isDestroyed) found = found.outer
-    return found
+    return found ?? (root?.isDestroyed ? undefined : root)
   }
 
   #follow(test: AsyncResource): void {
@@ -42,8 +42,15 @@ export class Domain {
 function tell(error: unknown, event: 'uncaughtException' | 'unhandledRejection'): void {
   if (process.listenerCount(event) > 1) return // the test has its own listener
   const domain = Domain.find()
-  if (!domain) throw error
-  domain.onerror(error, event)
+  if (domain) {
+    domain.onerror(error, event)
+  } else if (root) {
+    // After the end of all tests, whose results would be lost if the process ended at once.
+    console.error(error)
+    process.exitCode = 1
+  } else {
+    throw error
+  }
 }
 
 for (const event of ['uncaughtException', 'unhandledRejection'] as const) process.on(event, error => tell(error, event))

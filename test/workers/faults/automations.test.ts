@@ -11,7 +11,7 @@ t.test('a stopped automation advances no run and sends no email', async t => {
 
 t.test('each contact gets exactly the emails in its run, despite edits, kills and stops', async t => {
   const stage = await openTestStage(t)
-  passes(t, await followAutomation(stage, { people: 16, timeout_seconds: 6 }))
+  passes(t, await followAutomation(stage, { people: 16, timeout_seconds: 12 }))
 })
 
 t.test('automations that start each other end, and a storm of events starts ten runs per contact', async t => {
