@@ -13,9 +13,13 @@ const OPERATORS = {
 
 /**
  * Returns a condition on `contacts c`, or null if the property does not exist. `exists` looks at own values; all other
- * operators at the value that GET shows: the contact's own, else the fallback.
+ * operators at the value that GET shows: the contact's own, else the fallback. `parts`: what it may contain.
  */
-export function compareProperty(condition: PropertyCondition, { properties }: Terms): FragmentSqlToken | null {
+export function compareProperty(
+  condition: PropertyCondition,
+  { properties }: Terms,
+  parts: string[],
+): FragmentSqlToken | null {
   const property = properties.get(condition.field.slice('properties.'.length))
   if (!property) return null
   const { stored_as, fallback_value: fallback } = property
@@ -31,7 +35,7 @@ export function compareProperty(condition: PropertyCondition, { properties }: Te
     case 'contains': {
       const own = sql.fragment`c.properties ->> ${stored_as}::text`
       const shown = fallback === null ? own : sql.fragment`coalesce(${own}, ${String(fallback)})`
-      return containsText(shown, condition.value)
+      return containsText(shown, parts)
     }
     default: {
       // As JSON: another account's property of this name may be a text that is not a number, which a cast would reject.

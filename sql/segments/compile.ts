@@ -9,7 +9,7 @@ import {
 } from '#lib/segments/conditions.ts'
 import { sql } from '#sql/pool.ts'
 import { compareProperty } from './compare_property.ts'
-import { containsText } from './contains_text.ts'
+import { containsText, escapeLike } from './contains_text.ts'
 import { engaged } from './engaged.ts'
 import type { PlanHint } from './plan_hints.ts'
 import type { Terms } from './terms.ts'
@@ -42,15 +42,43 @@ type Compiled = { terms: Terms; hint: PlanHint }
  */
 function compileRules(rules: Rules, compiled: Compiled, isNegated = false): FragmentSqlToken {
   if ('not' in rules) return compileRules(rules.not, compiled, !isNegated)
-  if ('and' in rules || 'or' in rules) {
-    const children = 'and' in rules ? rules.and : rules.or
-    const isAnd = 'and' in rules !== isNegated
-    const parts = children.map(child => compileRules(child, compiled, isNegated))
-    return joined(parts, isAnd ? sql.fragment` AND ` : sql.fragment` OR `, nobody)
+  if ('and' in rules) {
+    const parts = rules.and.map(child => compileRules(child, compiled, isNegated))
+    return joined(parts, isNegated ? sql.fragment` OR ` : sql.fragment` AND `, nobody)
   }
-  const condition = compileCondition(rules, compiled)
-  if (condition === null) return nobody
-  return isNegated ? sql.fragment`(${condition}) IS NOT TRUE` : condition
+  if ('or' in rules) {
+    const parts = alternativesIn(rules.or).map(group => compileAlternatives(group, compiled, isNegated))
+    return joined(parts, isNegated ? sql.fragment` AND ` : sql.fragment` OR `, nobody)
+  }
+  return compileLeaf(rules, compiled, isNegated, isContains(rules) ? [rules.value] : [])
+}
+
+/** Rules of which one must match. Several are conditions that a text contains something, all of them with the same text. */
+type Alternatives = [Rules, ...Rules[]]
+
+/** Groups such conditions, so that each text is read once for each contact. */
+function alternativesIn(rules: Rules[]): Alternatives[] {
+  return [...Map.groupBy(rules, child => (isContains(child) ? child.field : child)).values()] as Alternatives[]
+}
+
+function compileAlternatives([first, ...others]: Alternatives, compiled: Compiled, isNegated: boolean) {
+  if (!isContains(first)) return compileRules(first, compiled, isNegated)
+  const parts = [first, ...others.filter(isContains)].map(({ value }) => value)
+  return compileLeaf(first, compiled, isNegated, parts)
+}
+
+type Contains = Condition & { operator: 'contains'; value: string }
+
+/** Excludes addresses, whose index finds a part. */
+function isContains(rules: Rules): rules is Contains {
+  return 'operator' in rules && rules.operator === 'contains' && rules.field !== 'email'
+}
+
+/** `parts`: what the text of the condition may contain. */
+function compileLeaf(condition: Condition, compiled: Compiled, isNegated: boolean, parts: string[]): FragmentSqlToken {
+  const found = compileCondition(condition, compiled, parts)
+  if (found === null) return nobody
+  return isNegated ? sql.fragment`(${found}) IS NOT TRUE` : found
 }
 
 function joined(parts: FragmentSqlToken[], glue: FragmentSqlToken, none: FragmentSqlToken): FragmentSqlToken {
@@ -58,7 +86,7 @@ function joined(parts: FragmentSqlToken[], glue: FragmentSqlToken, none: Fragmen
 }
 
 /** Returns null if the condition names something that was deleted. */
-function compileCondition(condition: Condition, { terms, hint }: Compiled): FragmentSqlToken | null {
+function compileCondition(condition: Condition, { terms, hint }: Compiled, parts: string[]): FragmentSqlToken | null {
   switch (condition.field) {
     case 'email': {
       const address = condition.value.toLowerCase()
@@ -71,7 +99,7 @@ function compileCondition(condition: Condition, { terms, hint }: Compiled): Frag
       const name = condition.field === 'first_name' ? sql.fragment`c.first_name` : sql.fragment`c.last_name`
       if (condition.operator === 'exists') return sql.fragment`${name} IS NOT NULL`
       if (condition.operator === 'eq') return sql.fragment`${name} = ${condition.value}`
-      return containsText(name, condition.value)
+      return containsText(name, parts)
     }
     case 'created_at':
       if (condition.operator === 'within_days') return sql.fragment`c.created_at >= ${daysAgo(condition.value)}`
@@ -91,7 +119,7 @@ function compileCondition(condition: Condition, { terms, hint }: Compiled): Frag
     case 'engagement':
       return compileEngagement(condition.operator, condition.value, { terms, hint })
     default:
-      return compareProperty(condition, terms)
+      return compareProperty(condition, terms, parts)
   }
 }
 
@@ -116,8 +144,4 @@ function compileEngagement(event: EngagementEvent, scope: EngagementScope, { ter
 /** Returns the time some days of 24 hours ago, regardless of the time zone of the session. */
 function daysAgo(days: number): FragmentSqlToken {
   return sql.fragment`now() - make_interval(hours => ${days * 24})`
-}
-
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&')
 }

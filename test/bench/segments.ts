@@ -44,10 +44,12 @@ const frequent: Record<string, Shape> = {
   }),
 }
 
-/** Kinds that match hardly anybody. */
-/** The slowest search that a segment can contain, with a goal of its own. */
-const MOST = 'the maximum number of conditions, matching nobody'
+/** As many conditions as a segment may have, on ten properties: the slowest search, with a goal of its own. */
+const MOST = 'the most conditions, matching nobody'
+const TEXTS = ['plan', 'tier', 'city', 'company', 'note', 'language'].map(key => `properties.${key}`)
+const NUMBERS = ['seats', 'score', 'age', 'orders'].map(key => `properties.${key}`)
 
+/** Kinds that match hardly anybody. */
 const rare: Record<string, Shape> = {
   'eq, no match': property('plan', 'eq', 'none'),
   'contains, no match': property('note', 'contains', 'nothing like it'),
@@ -60,10 +62,10 @@ const rare: Record<string, Shape> = {
     ],
   }),
   [MOST]: rule({
-    or: Array.from({ length: 22 }, (_, n) => ({
-      field: n < 9 ? 'properties.note' : 'properties.orders',
-      ...(n < 9 ? { operator: 'contains', value: `%_\\${n}` } : { operator: 'gt', value: 10_000 + n }),
-    })),
+    or: [
+      ...Array.from({ length: 10 }, (_, n) => ({ field: TEXTS[n % 6], operator: 'contains', value: `%_\\${n}` })),
+      ...Array.from({ length: 20 }, (_, n) => ({ field: NUMBERS[n % 4], operator: 'gt', value: 200_000 + n })),
+    ],
   }),
 }
 

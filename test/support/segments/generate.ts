@@ -21,7 +21,7 @@ export function criteria(
   return fc
     .record({
       filter: filter(around),
-      rules: fc.option(rules(condition(around, segments)), { freq: 5 }),
+      rules: fc.option(fc.oneof(rules(condition(around, segments)), alternatives), { freq: 5 }),
     })
     .filter(isAccepted)
 }
@@ -63,6 +63,17 @@ const propertyFilter = key.chain((key): fc.Arbitrary<PropertyFilter> => {
   const operator = fc.constantFrom('eq' as const, 'contains' as const)
   return fc.oneof(exists, fc.record({ key: fc.constant(key), operator, value: text }))
 })
+
+const contains = fc.record({
+  field: fc.constantFrom('first_name', 'last_name', 'properties.plan', 'properties.city'),
+  operator: fc.constant('contains'),
+  value: text,
+}) as fc.Arbitrary<Condition>
+
+/** Several parts of few texts. */
+const alternatives: fc.Arbitrary<Rules> = fc
+  .array(contains, { minLength: 2, maxLength: 10 })
+  .chain(or => fc.constantFrom({ or }, { not: { or } }))
 
 function condition({ topics, campaigns }: Surroundings, segments: string[]): fc.Arbitrary<Condition> {
   const scope = fc.oneof(
