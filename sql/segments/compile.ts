@@ -47,23 +47,18 @@ function compileRules(rules: Rules, compiled: Compiled, isNegated = false): Frag
     return joined(parts, isNegated ? sql.fragment` OR ` : sql.fragment` AND `, nobody)
   }
   if ('or' in rules) {
-    const parts = alternativesIn(rules.or).map(group => compileAlternatives(group, compiled, isNegated))
+    const groups = Map.groupBy(rules.or, child => (isContains(child) ? child.field : child))
+    const parts = Array.from(groups.values(), group => compileAlternatives(group, compiled, isNegated))
     return joined(parts, isNegated ? sql.fragment` AND ` : sql.fragment` OR `, nobody)
   }
   return compileLeaf(rules, compiled, isNegated, isContains(rules) ? [rules.value] : [])
 }
 
-/** Rules of which one must match. Several are conditions that a text contains something, all of them with the same text. */
-type Alternatives = [Rules, ...Rules[]]
-
-/** Groups such conditions, so that each text is read once for each contact. */
-function alternativesIn(rules: Rules[]): Alternatives[] {
-  return [...Map.groupBy(rules, child => (isContains(child) ? child.field : child)).values()] as Alternatives[]
-}
-
-function compileAlternatives([first, ...others]: Alternatives, compiled: Compiled, isNegated: boolean) {
+/** Compiles a single rule, or the parts that a text may contain: together, so that it is read once for each contact. */
+function compileAlternatives(group: Rules[], compiled: Compiled, isNegated: boolean): FragmentSqlToken {
+  const [first] = group as [Rules]
   if (!isContains(first)) return compileRules(first, compiled, isNegated)
-  const parts = [first, ...others.filter(isContains)].map(({ value }) => value)
+  const parts = group.filter(isContains).map(({ value }) => value)
   return compileLeaf(first, compiled, isNegated, parts)
 }
 

@@ -1,5 +1,6 @@
 import { ask, PORT } from '#test/bench/support/campaigns.ts'
 import { dropIndexes } from '#test/bench/support/many_contacts.ts'
+import { inPatientSession } from '#test/bench/support/patient_session.ts'
 import { openStage, percentile, report, type Stage } from '#test/bench/support/stage.ts'
 
 const MANY = Number(process.env.BENCH_RECIPIENTS ?? 1_000_000)
@@ -42,30 +43,28 @@ async function time(stage: Stage, id: string, path: string): Promise<number> {
 
 /** A sent campaign: a third of the recipients opened it, 1 in 16 clicked a link and 1 in 20 replied. */
 async function fillCampaign({ pool }: Stage, count: number): Promise<string> {
-  const client = await pool.pg.connect()
-  await client.query('SET statement_timeout = 0')
-  await client.query('SET session_replication_role = replica') // skips the triggers of each row
-  const run = (text: string, values: unknown[]) => client.query({ text, values, query_timeout: 600_000 } as never)
-  const { rows } = await client.query(
-    `WITH added AS (
-      INSERT INTO domains (account_id, id, name) SELECT id, gen_random_uuid(), $1 FROM accounts RETURNING account_id, id
+  return inPatientSession(pool, async run => {
+    await run('SET session_replication_role = replica') // skips the triggers of each row
+    const { rows } = await run(
+      `WITH added AS (
+        INSERT INTO domains (account_id, id, name) SELECT id, gen_random_uuid(), $1 FROM accounts RETURNING account_id, id
+      )
+      INSERT INTO campaigns (account_id, id, domain_id, name, status, subject)
+      SELECT account_id, gen_random_uuid(), id, 'News', 'sent', 'News' FROM added RETURNING account_id, id, domain_id`,
+      [`of-${count}.bench.com`],
     )
-    INSERT INTO campaigns (account_id, id, domain_id, name, status, subject)
-    SELECT account_id, gen_random_uuid(), id, 'News', 'sent', 'News' FROM added RETURNING account_id, id, domain_id`,
-    [`of-${count}.bench.com`],
-  )
-  const { account_id, id, domain_id } = rows[0]
-  await run('INSERT INTO campaign_runs (account_id, campaign_id, run, finished_at) VALUES ($1, $2, 1, now())', [
-    ...[account_id, id],
-  ])
-  for (let from = 1; from <= count; from += SLICE) {
-    await run(RECIPIENTS, [account_id, id, domain_id, from, Math.min(count, from + SLICE - 1)])
-  }
-  await run(REPLIES, [account_id, id, domain_id])
-  await run(COUNTS, [account_id, id, count])
-  await run(LINKS, [account_id, id, count])
-  client.release(true)
-  return id
+    const { account_id, id, domain_id } = rows[0]
+    await run('INSERT INTO campaign_runs (account_id, campaign_id, run, finished_at) VALUES ($1, $2, 1, now())', [
+      ...[account_id, id],
+    ])
+    for (let from = 1; from <= count; from += SLICE) {
+      await run(RECIPIENTS, [account_id, id, domain_id, from, Math.min(count, from + SLICE - 1)])
+    }
+    await run(REPLIES, [account_id, id, domain_id])
+    await run(COUNTS, [account_id, id, count])
+    await run(LINKS, [account_id, id, count])
+    return id
+  })
 }
 
 /** Contacts per statement. */

@@ -1,5 +1,6 @@
 import { newId } from '#lib/ids.ts'
 import type { Pool } from '#sql/pool.ts'
+import { inPatientSession } from '#test/bench/support/patient_session.ts'
 import type { Stage } from '#test/bench/support/stage.ts'
 
 const KEYS = {
@@ -19,10 +20,10 @@ export async function fillContacts({ pool }: Stage, account_id: string, name: st
   const slice = 50_000
   for (let from = 1; from <= count; from += slice) {
     const upto = Math.min(count, from + slice - 1)
-    await unlimited(pool.pg, CONTACTS, [account_id, domain_id, from, upto])
+    await runPatiently(pool, CONTACTS, [account_id, domain_id, from, upto])
   }
-  await unlimited(pool.pg, RECIPIENTS, [account_id, domain_id, campaign_id, 2])
-  await unlimited(pool.pg, RECIPIENTS, [account_id, domain_id, rare_campaign_id, 500])
+  await runPatiently(pool, RECIPIENTS, [account_id, domain_id, campaign_id, 2])
+  await runPatiently(pool, RECIPIENTS, [account_id, domain_id, rare_campaign_id, 500])
   return { account_id, domain_id, campaign_id, rare_campaign_id }
 }
 
@@ -36,30 +37,24 @@ export async function addProperties({ pg }: Pool, account_id: string): Promise<v
 }
 
 /** Adds rows without indexes and triggers, as fast as possible; returns the statements that create the indexes. */
-export async function dropIndexes({ pg }: Pool): Promise<() => Promise<void>> {
+export async function dropIndexes(pool: Pool): Promise<() => Promise<void>> {
+  const { pg } = pool
   const { rows } = await pg.query(`
     SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition
     FROM pg_index WHERE indrelid = 'contacts'::regclass AND NOT indisunique
   `)
   for (const { name } of rows) await pg.query(`DROP INDEX ${name}`)
   return async () => {
-    for (const { definition } of rows) await unlimited(pg, definition)
-    await unlimited(pg, 'VACUUM ANALYZE')
+    for (const { definition } of rows) await runPatiently(pool, definition)
+    await runPatiently(pool, 'VACUUM ANALYZE')
   }
 }
 
-const LIMIT_MS = 600_000
-
-/** Runs a statement for which the limit of the pool is too short. */
-async function unlimited(pg: Pool['pg'], text: string, values: unknown[] = []): Promise<void> {
-  const client = await pg.connect()
-  try {
-    await client.query(`SET statement_timeout = ${LIMIT_MS}`)
-    await client.query("SET maintenance_work_mem = '512MB'")
-    await client.query({ text, values, query_timeout: LIMIT_MS } as never) // pg takes 0 for the limit of the pool
-  } finally {
-    client.release(true)
-  }
+function runPatiently(pool: Pool, text: string, values: unknown[] = []): Promise<unknown> {
+  return inPatientSession(pool, async run => {
+    await run("SET maintenance_work_mem = '512MB'")
+    return run(text, values)
+  })
 }
 
 const CONTACTS = `
