@@ -44,11 +44,14 @@ export class Imports {
 
   async finish(id: string): Promise<AnsweredImport> {
     await this.#importer.offer([id])
-    return waitUntil(async () => {
+    const ended = await waitUntil(async () => {
       await this.#importer.idle()
       const found = await this.find(id)
       return found.completed_at && found
     }, 'the import has ended')
+    // After an import the importer looks for others: it must not find one later that a test leaves waiting.
+    await this.#importer.offer([])
+    return ended
   }
 
   async find(id: string): Promise<AnsweredImport> {
