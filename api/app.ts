@@ -5,7 +5,7 @@ import { answerJson } from '#api/middleware/answer_json.ts'
 import { authenticate, fullAccess, hintAtPrefix } from '#api/middleware/auth.ts'
 import { answerErrors } from '#api/middleware/errors.ts'
 import { createRequestLog, logRequests } from '#api/middleware/log_requests.ts'
-import { collapseSlashes, keepSlashesOfAddress } from '#api/middleware/paths.ts'
+import { collapseSlashes, exceptUnderApi, keepSlashesOfAddress, onlyUnderApi } from '#api/middleware/paths.ts'
 import { createCountSend } from '#api/middleware/rate_limit.ts'
 import { createFindErrors, routerOf } from '#api/operations/router.ts'
 import { createPublicPages } from '#api/public/pages.ts'
@@ -55,16 +55,16 @@ export function createApp(foundation: Foundation, site: Middleware[] = []): App 
   app.use(requireHost as Koa.Middleware)
   app.use(keepSlashesOfAddress as Koa.Middleware)
   app.use(collapseSlashes as Koa.Middleware)
-  for (const page of [...pages, ...site]) app.use(page as Koa.Middleware)
-  for (const router of [health, openapiRouter(foundation.config.BASE_URL)]) {
-    app.use(router.routes() as unknown as Koa.Middleware)
-  }
+  for (const page of pages) app.use(page as Koa.Middleware)
   const findCaller = createFindCaller(foundation.pool, foundation.secrets.pepper)
   const identify = authenticate(findCaller, createFindSession(foundation))
-  app.use(mcpRouter(identify).routes() as unknown as Koa.Middleware)
-  app.use(onlyUnder('/api', identify) as Koa.Middleware)
+  for (const route of [...site, health.routes(), mcpRouter(identify).routes()]) {
+    app.use(exceptUnderApi(route as unknown as Middleware) as Koa.Middleware)
+  }
+  app.use(openapiRouter(foundation.config.BASE_URL).routes() as unknown as Koa.Middleware)
+  app.use(onlyUnderApi(identify) as Koa.Middleware)
   app.use(api.routes() as unknown as Koa.Middleware)
-  app.use(onlyUnder('/api', unknownRoute) as Koa.Middleware)
+  app.use(onlyUnderApi(unknownRoute) as Koa.Middleware)
   app.use(hintAtPrefix(findCaller) as Koa.Middleware)
   app.on('error', (error, ctx?: Koa.Context) => {
     // The client closed or reset the connection before it had read the whole response; there is nothing to fix.
@@ -118,12 +118,6 @@ const requireHost: Middleware = (ctx, next) => {
     throw new ApiError('validation_error', 'Missing `Host` header.', { statusCode: 400 })
   }
   return next()
-}
-
-/** Ignores the case of the path, as the router does: otherwise `/API/...` would reach a route without authentication. */
-function onlyUnder(prefix: string, middleware: Middleware): Middleware {
-  const under = new RegExp(`^${prefix}(?:/|$)`, 'i')
-  return (ctx, next) => (under.test(ctx.path) ? middleware(ctx, next) : next())
 }
 
 /** A key's scope is checked before the path (contract 1): a sending key learns nothing about other routes. */
