@@ -27,7 +27,7 @@ export async function findOwnDomain(
  * no other domain.
  */
 export async function findOnlyDomain(db: Queryable, account_id: string, sandbox: string): Promise<string | null> {
-  const domains = await db.any(sql.type(DomainId)`
+  const domains = await db.any(sql.prepared('find_only_domain', DomainId)`
     SELECT id FROM domains d WHERE account_id = ${account_id} AND (name <> ${sandbox} OR NOT EXISTS (
       SELECT FROM domains o WHERE o.account_id = d.account_id AND o.name <> ${sandbox}))
     LIMIT 2
