@@ -39,6 +39,6 @@ export async function readContactValues(
 ): Promise<ContactValues> {
   return db.one(sql.type(ContactValues)`
     SELECT ${contactValues(account_id, keys)} FROM (VALUES (1)) AS one
-    LEFT JOIN contacts c ON c.account_id = ${account_id} AND c.domain_id = ${domain_id} AND c.email = ${email}
+    LEFT JOIN contact_by_address(${account_id}, ${domain_id}, ${email}) c ON true
   `)
 }

@@ -2,7 +2,7 @@ DROP FUNCTION IF EXISTS announce_contacts(uuid, text, uuid[]);
 
 -- Announces contacts of an account to webhooks in their current state (contract 12.4), in the order of their ids.
 -- `segment_ids`: the segments that they were added to by hand. event: contact.created, contact.updated or
--- contact.deleted.
+-- contact.deleted. (SELECT account): contact_by_address.sql says why.
 CREATE FUNCTION announce_contacts(account uuid, event text, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM announce(ARRAY(
@@ -15,7 +15,7 @@ BEGIN
         WHERE m.account_id = account AND m.contact_id = c.id
       ), 'created_at', iso_time(c.created_at), 'updated_at', iso_time(c.updated_at)))::announcement
     FROM contacts c
-    WHERE c.account_id = account AND c.id = ANY (contact_ids) AND is_heard(account, event)
+    WHERE c.account_id = (SELECT account) AND c.id = ANY (contact_ids) AND is_heard(account, event)
     ORDER BY c.id
   ));
 END $$;

@@ -44,16 +44,17 @@ export type ContactRef = ({ id: string } | { email: string; domain_id: string })
 
 /** Returns a condition on `contacts c`: it is this contact, and its domain exists (rows of a deleted domain may remain). */
 export function isContact(account_id: string, ref: ContactRef) {
-  const named =
+  const id =
     'id' in ref
-      ? sql.fragment`c.id = ${ref.id}`
-      : sql.fragment`c.domain_id = ${ref.domain_id} AND c.email = ${ref.email}`
+      ? sql.fragment`${ref.id}::uuid`
+      : sql.fragment`(SELECT id FROM contact_by_address(${account_id}, ${ref.domain_id}, ${ref.email}))`
   const { audience_id } = ref
   const member =
     audience_id === undefined
       ? sql.fragment`true`
       : sql.fragment`(c.domain_id = ${audience_id} OR ${isInAudience(audience_id)})`
-  return sql.fragment`c.account_id = ${account_id} AND ${named} AND ${member}
+  // (SELECT ...): contact_by_address.sql says why.
+  return sql.fragment`c.account_id = (SELECT ${account_id}::uuid) AND c.id = ${id} AND ${member}
     AND EXISTS (SELECT FROM domains d WHERE d.account_id = c.account_id AND d.id = c.domain_id)`
 }
 

@@ -12,16 +12,16 @@ CREATE FUNCTION upsert_contacts(
   account uuid, domain uuid, given given_contact[], on_conflict text, may_resubscribe boolean, given_source text,
   given_source_id uuid
 ) RETURNS TABLE (id uuid, email text, outcome text, unsubscribed boolean, was_unsubscribed boolean)
-LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
 #variable_conflict use_column
 DECLARE
   created uuid[];
-  addresses text[];       -- of the created contacts; the next line tells if they were unsubscribed at once
+  addresses text[];       -- of the created contacts; the next lines tell if they were unsubscribed at once, and where they are
   are_unsubscribed boolean[];
+  places tid[];
   late uuid[];
   known given_contact[];  -- those whose address has a contact already
   left_before uuid[];     -- created contacts whose address had opted out of everything
-  untracked uuid[];       -- created contacts whose address had opted out of tracking
   -- Most domains have none, and the lookup per address takes a tenth of the total time.
   has_optouts boolean := EXISTS (SELECT FROM contact_optouts o WHERE o.account_id = account AND o.domain_id = domain);
 BEGIN
@@ -33,43 +33,46 @@ BEGIN
       coalesce(g.unsubscribed, false) OR (o.email_hash IS NOT NULL AND NOT (may_resubscribe AND g.unsubscribed IS FALSE)),
       jsonb_strip_nulls(coalesce(g.properties, '{}')), coalesce(g.do_not_track, false), nullif(g.timezone, ''), given_source, given_source_id
     FROM unnest(given) AS g
-    LEFT JOIN contact_optouts o ON has_optouts AND o.account_id = account AND o.domain_id = domain
-      AND o.email_hash = sha256(convert_to(g.email, 'UTF8')) AND o.topic_id = everything()
+    -- OFFSET 0: by the key of each. To Postgres a domain has few opt-outs at first, and it would compare all with all.
+    LEFT JOIN LATERAL (
+      SELECT o.email_hash FROM contact_optouts o
+      WHERE has_optouts AND o.account_id = account AND o.domain_id = domain
+        AND o.email_hash = sha256(convert_to(g.email, 'UTF8')) AND o.topic_id = everything() OFFSET 0
+    ) o ON true
     ORDER BY g.email
     ON CONFLICT (account_id, domain_id, email) DO NOTHING
-    RETURNING contacts.id, contacts.email, contacts.unsubscribed
+    RETURNING contacts.id, contacts.email, contacts.unsubscribed, contacts.ctid AS place
   )
-  SELECT coalesce(array_agg(i.id), '{}'), coalesce(array_agg(i.email), '{}'), array_agg(i.unsubscribed)
-  INTO created, addresses, are_unsubscribed FROM inserted i;
+  SELECT coalesce(array_agg(i.id), '{}'), coalesce(array_agg(i.email), '{}'), array_agg(i.unsubscribed), array_agg(i.place)
+  INTO created, addresses, are_unsubscribed, places FROM inserted i;
 
   -- From now on the contact itself holds the opt-outs of its address.
   IF EXISTS (SELECT FROM contact_optouts o WHERE o.account_id = account AND o.domain_id = domain) THEN
-    WITH taken AS (
-      DELETE FROM contact_optouts o USING unnest(created, addresses) AS c(id, email)
-      WHERE o.account_id = account AND o.domain_id = domain AND o.email_hash = sha256(convert_to(c.email, 'UTF8'))
-      RETURNING c.id, o.topic_id
+    WITH found AS MATERIALIZED (
+      SELECT c.*, o.optout FROM unnest(created, addresses, places) AS c(id, email, place)
+      CROSS JOIN LATERAL (
+        SELECT o.ctid AS optout FROM contact_optouts o
+        WHERE o.account_id = account AND o.domain_id = domain AND o.email_hash = sha256(convert_to(c.email, 'UTF8')) OFFSET 0
+      ) o
+    ), taken AS (
+      DELETE FROM contact_optouts o USING found f WHERE o.ctid = f.optout RETURNING f.id, f.email, f.place, o.topic_id
     ), changed AS (
-      -- Applies opt-outs that were committed while the statement above waited for them
-      -- (preferences/reserve_address.sql).
-      UPDATE contacts c SET unsubscribed = true FROM taken t
-      WHERE c.account_id = account AND c.id = t.id AND t.topic_id = everything() AND NOT c.unsubscribed AND NOT EXISTS (
-        SELECT FROM unnest(given) AS g WHERE g.email = c.email AND may_resubscribe AND g.unsubscribed IS FALSE
-      )
-      RETURNING c.id
+      -- Opt-outs may have been committed while the statement above waited for them (preferences/reserve_address.sql).
+      UPDATE contacts c SET unsubscribed = c.unsubscribed OR t.has_left, do_not_track = c.do_not_track OR t.is_untracked
+      FROM (
+        SELECT t.place, bool_or(t.topic_id = everything() AND NOT (may_resubscribe AND g.unsubscribed IS FALSE)) AS has_left,
+          bool_or(t.topic_id = being_tracked() AND g.do_not_track IS NOT FALSE) AS is_untracked
+        FROM taken t JOIN unnest(given) AS g ON g.email = t.email GROUP BY t.place
+      ) t
+      WHERE c.ctid = t.place AND (t.has_left AND NOT c.unsubscribed OR t.is_untracked AND NOT c.do_not_track)
+      RETURNING c.id, c.unsubscribed
     ), chosen AS (
       INSERT INTO contact_topics (account_id, contact_id, topic_id, subscription)
       SELECT account, t.id, t.topic_id, 'opt_out' FROM taken t
       WHERE EXISTS (SELECT FROM topics WHERE topics.account_id = account AND topics.id = t.topic_id)
     )
-    SELECT (SELECT array_agg(c.id) FROM changed c),
-      (SELECT array_agg(t.id) FROM taken t WHERE t.topic_id = everything()),
-      (SELECT array_agg(t.id) FROM taken t WHERE t.topic_id = being_tracked()) INTO late, left_before, untracked;
-    -- Not in the statement above, which may change the same contacts.
-    IF untracked IS NOT NULL THEN
-      UPDATE contacts c SET do_not_track = true WHERE c.account_id = account AND c.id = ANY (untracked) AND NOT EXISTS (
-        SELECT FROM unnest(given) AS g WHERE g.email = c.email AND g.do_not_track IS FALSE
-      );
-    END IF;
+    SELECT (SELECT array_agg(c.id) FROM changed c WHERE c.unsubscribed),
+      (SELECT array_agg(t.id) FROM taken t WHERE t.topic_id = everything()) INTO late, left_before;
   END IF;
 
   RETURN QUERY
@@ -86,8 +89,7 @@ BEGIN
   );
   PERFORM FROM unnest(known) AS g
   CROSS JOIN LATERAL (
-    -- Ordered, so that no plan reads more than the row with the address: while a domain fills, Postgres assumes that
-    -- it has few contacts, and would read all of them for each address.
+    -- In order and without sorting, so that no plan reads more than the row with the address (contact_by_address.sql).
     SELECT FROM contacts c
     WHERE c.account_id = account AND c.domain_id = domain AND c.email >= g.email AND c.email <= g.email
     ORDER BY c.email LIMIT 1 FOR NO KEY UPDATE

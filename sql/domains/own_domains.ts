@@ -34,3 +34,14 @@ export async function findOnlyDomain(db: Queryable, account_id: string, sandbox:
   `)
   return domains.length === 1 ? (domains[0]?.id as string) : null
 }
+
+/** Lists domains that have a contact with this address, at most two, which are enough to see that it is ambiguous. */
+export async function listDomainsOfAddress(db: Queryable, account_id: string, email: string): Promise<string[]> {
+  const rows = await db.any(sql.type(z.object({ id: z.string() }))`
+    SELECT d.id FROM domains d
+    WHERE d.account_id = ${account_id} AND EXISTS (
+      SELECT FROM contact_by_address(d.account_id, d.id, ${email}))
+    LIMIT 2
+  `)
+  return rows.map(({ id }) => id)
+}

@@ -39,6 +39,7 @@ BEGIN
 END
 $$;
 
+-- (SELECT account): contact_by_address.sql says why.
 -- event: contact.created or contact.unsubscribed. automation, run_depth: of the run that caused it; null: no run did.
 CREATE FUNCTION tell_contacts(account uuid, event text, contact_ids uuid[], automation uuid, run_depth integer) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -49,7 +50,7 @@ BEGIN
   PERFORM tell_automations(ARRAY(
     SELECT ROW(0, account, c.domain_id, c.id, event, jsonb_build_object('contact_id', c.id, 'email', c.email),
       coalesce(run_depth + 1, 0), automation, NULL, NULL)::new_event
-    FROM contacts c WHERE c.account_id = account AND c.id = ANY (contact_ids) ORDER BY c.id
+    FROM contacts c WHERE c.account_id = (SELECT account) AND c.id = ANY (contact_ids) ORDER BY c.id
   ));
 END
 $$;
@@ -67,11 +68,9 @@ CREATE FUNCTION email_happening(e emails, event text, more jsonb, contact uuid) 
     ), 0) END, e.automation_id, NULL, NULL)::new_event
 $$;
 
--- Returns the contact of the email's domain with this address. contact_of and email_of are looked up separately: with few
--- statistics, Postgres may join by the account alone. The ORDER BY makes it use the index of addresses.
+-- Returns the contact of the email's domain with this address.
 CREATE FUNCTION contact_of(e emails, recipient text) RETURNS SETOF contacts LANGUAGE sql STABLE AS $$
-  SELECT * FROM contacts c WHERE c.account_id = e.account_id AND c.domain_id = e.domain_id
-    AND c.email BETWEEN lower(recipient) AND lower(recipient) ORDER BY c.email LIMIT 1
+  SELECT * FROM contact_by_address(e.account_id, e.domain_id, lower(recipient))
 $$;
 
 -- Reports email.delivered and email.bounced for recipients that are contacts of the sending domain.
@@ -137,8 +136,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT c.id, c.email FROM contacts c WHERE c.account_id = e.account_id AND c.id = e.contact_id
       UNION ALL
-      SELECT c.id, c.email FROM contacts c
-      WHERE e.contact_id IS NULL AND c.account_id = e.account_id AND c.domain_id = e.domain_id AND c.email = lower(r.sender)
+      SELECT c.id, c.email FROM contact_of(e, r.sender) c WHERE e.contact_id IS NULL
     ) p
     WHERE e.account_id = account AND e.id = replied_id
   ));

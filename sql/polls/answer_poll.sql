@@ -51,7 +51,7 @@ $$;
 -- address.
 CREATE FUNCTION answering_contact(account uuid, contact uuid, domain uuid, address text) RETURNS uuid LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN contact IS NULL
-    THEN (SELECT c.id FROM contacts c WHERE c.account_id = account AND c.domain_id = domain AND c.email = lower(address))
+    THEN (SELECT c.id FROM contact_by_address(account, domain, lower(address)) c)
     ELSE (SELECT c.id FROM contacts c WHERE c.account_id = account AND c.id = contact)
   END
 $$;

@@ -18,7 +18,7 @@ export async function isInSegments(
   )
   const found = await db.maybeOne(sql.type(Hits)`
     SELECT ARRAY[${sql.join(conditions, sql.fragment`, `)}]::boolean[] AS hits
-    FROM contacts c WHERE c.account_id = ${account_id} AND c.id = ${contact_id}
+    FROM contacts c WHERE c.account_id = (SELECT ${account_id}::uuid) AND c.id = ${contact_id}
   `)
   return found?.hits ?? []
 }

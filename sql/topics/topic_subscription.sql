@@ -18,7 +18,12 @@ LANGUAGE sql STABLE AS $$
     )
   END
   FROM (SELECT 1) one
-  LEFT JOIN contacts c ON c.account_id = account AND c.domain_id = domain AND c.email = address
+  LEFT JOIN LATERAL (
+    -- As contact_by_address does; a call of that would take most of the time, since campaigns ask for each recipient.
+    SELECT c.id, c.unsubscribed FROM contacts c
+    WHERE c.account_id = account AND c.domain_id = domain AND c.email >= address AND c.email <= address
+    ORDER BY c.email LIMIT 1
+  ) c ON true
   LEFT JOIN contact_topics m ON m.account_id = account AND m.contact_id = c.id AND m.topic_id = topic
   LEFT JOIN topics t ON t.account_id = account AND t.id = topic
 $$;

@@ -32,7 +32,8 @@ export async function setUnsubscribed(
   unsubscribed: boolean,
 ): Promise<void> {
   await tx.run(sql.unsafe`
-    UPDATE contacts SET unsubscribed = ${unsubscribed}, updated_at = now() WHERE account_id = ${account_id} AND id = ${id}
+    UPDATE contacts SET unsubscribed = ${unsubscribed}, updated_at = now()
+    WHERE account_id = (SELECT ${account_id}::uuid) AND id = ${id} -- contact_by_address.sql says why
   `)
 }
 
@@ -48,7 +49,7 @@ export async function isToBeUnsubscribed(
   const found = await tx.maybeOne(sql.type(Unreachable)`
     SELECT NOT c.unsubscribed AND is_unreachable(g) AS is_unreachable
     FROM contacts c JOIN contact_engagement g ON g.account_id = c.account_id AND g.contact_id = c.id
-    WHERE c.account_id = ${account_id} AND c.id = ${id}
+    WHERE c.account_id = (SELECT ${account_id}::uuid) AND c.id = ${id}
   `)
   return found?.is_unreachable ?? false
 }

@@ -2,6 +2,7 @@ DROP FUNCTION IF EXISTS opt_out_complainer(uuid, uuid, uuid, text);
 
 -- Unsubscribes an address (in lower case) that has reported an email of the domain as spam from everything that the
 -- domain sends, whether it is a contact or not. Changes nothing if it has unsubscribed, or the domain was deleted.
+-- (SELECT account): contact_by_address.sql says why.
 CREATE FUNCTION opt_out_complainer(account uuid, domain uuid, email_id uuid, address text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -13,7 +14,8 @@ BEGIN
   END IF;
   LOOP
     SELECT c.id, c.unsubscribed INTO contact FROM contacts c
-    WHERE c.account_id = account AND c.domain_id = domain AND c.email = address FOR NO KEY UPDATE;
+    WHERE c.account_id = (SELECT account) AND c.id = (SELECT a.id FROM contact_by_address(account, domain, address) a)
+    FOR NO KEY UPDATE;
     EXIT WHEN contact.id IS NOT NULL OR reserve_address(account, domain, address);
   END LOOP;
   IF contact.id IS NULL THEN
@@ -25,7 +27,7 @@ BEGIN
   ELSIF contact.unsubscribed THEN
     RETURN;
   ELSE
-    UPDATE contacts c SET unsubscribed = true, updated_at = now() WHERE c.account_id = account AND c.id = contact.id;
+    UPDATE contacts c SET unsubscribed = true, updated_at = now() WHERE c.account_id = (SELECT account) AND c.id = contact.id;
     PERFORM announce_contacts(account, 'contact.updated', ARRAY[contact.id]);
     PERFORM tell_contacts(account, 'contact.unsubscribed', ARRAY[contact.id], NULL, NULL);
   END IF;

@@ -63,7 +63,7 @@ export async function findPreferences(
       ) AS topics
     FROM domains d
     JOIN accounts a ON a.id = d.account_id
-    LEFT JOIN contacts c ON c.account_id = d.account_id AND c.domain_id = d.id AND c.email = ${address}
+    LEFT JOIN LATERAL contact_by_address(d.account_id, d.id, ${address}) c ON true
     WHERE d.account_id = ${account_id} AND d.id = ${domain_id}
   `)
 }

@@ -8,11 +8,11 @@ DROP FUNCTION IF EXISTS reserve_address(uuid, uuid, text);
 -- row. It is counted in a separate shard, since those of other writers may be locked for seconds.
 CREATE FUNCTION reserve_address(account uuid, domain uuid, address text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  reserved uuid;
+  reserved tid;
 BEGIN
   PERFORM set_config('mailbrook.count_shard', '-1', true);
   INSERT INTO contacts (account_id, id, domain_id, email, source) VALUES (account, gen_random_uuid(), domain, address, 'api')
-  ON CONFLICT (account_id, domain_id, email) DO NOTHING RETURNING id INTO reserved;
-  DELETE FROM contacts WHERE account_id = account AND id = reserved;
+  ON CONFLICT (account_id, domain_id, email) DO NOTHING RETURNING ctid INTO reserved;
+  DELETE FROM contacts WHERE ctid = reserved;
   RETURN reserved IS NOT NULL;
 END $$;

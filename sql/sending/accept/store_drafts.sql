@@ -31,8 +31,10 @@ BEGIN
     ) AND NOT EXISTS (
       -- Of deleted contacts.
       SELECT FROM unnest(d.recipients) AS r
-      JOIN contact_optouts p ON p.account_id = o.account_id AND p.domain_id = o.id
-        AND p.email_hash = sha256(convert_to(lower(r.recipient), 'UTF8')) AND p.topic_id = being_tracked()
+      CROSS JOIN LATERAL (
+        SELECT FROM contact_optouts p WHERE p.account_id = o.account_id AND p.domain_id = o.id
+          AND p.email_hash = sha256(convert_to(lower(r.recipient), 'UTF8')) AND p.topic_id = being_tracked() OFFSET 0
+      ) p
     ))
     FROM unnest(drafts) AS d
     LEFT JOIN domains o ON o.account_id = d.account_id AND o.id = judged.domain_ids[d.position + 1]
