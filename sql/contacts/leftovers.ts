@@ -33,7 +33,7 @@ export async function deleteContactsOfDomain(
     ), events AS (
       DELETE FROM contact_events WHERE account_id = ${account_id} AND contact_id = ANY (ARRAY(SELECT id FROM slice))
     )
-    DELETE FROM contacts WHERE account_id = ${account_id} AND id = ANY (ARRAY(SELECT id FROM slice))
+    DELETE FROM contacts WHERE account_id = (SELECT ${account_id}::uuid) AND id = ANY (ARRAY(SELECT id FROM slice))
   `)
 }
 

@@ -101,6 +101,6 @@ export async function upsertChoices(
       RETURNING contact_id, topic_id, subscription
     )
     SELECT t.contact_id, c.email, t.topic_id, t.subscription
-    FROM changed t JOIN contacts c ON c.account_id = ${account_id} AND c.id = t.contact_id
+    FROM changed t JOIN contacts c ON c.account_id = (SELECT ${account_id}::uuid) AND c.id = t.contact_id
   `)
 }

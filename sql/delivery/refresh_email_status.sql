@@ -31,7 +31,11 @@ BEGIN
       ) FILTER (WHERE c.state <> 'queued' OR c.outcome = 'deferred'))[1] AS last_event
       FROM unnest(changes) AS c GROUP BY c.email_id
     ) w
-    JOIN deliveries d ON d.email_id = w.email_id
+    -- OFFSET 0: by the key of each, however few deliveries there were when Postgres last looked.
+    CROSS JOIN LATERAL (
+      SELECT d.account_id, d.email_id, d.state, d.attempt, d.complained FROM deliveries d
+      WHERE d.email_id = w.email_id OFFSET 0
+    ) d
     GROUP BY d.account_id, d.email_id
   ) s
   -- They are locked, so they stay in place.

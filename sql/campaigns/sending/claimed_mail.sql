@@ -20,7 +20,10 @@ BEGIN
   RETURN EXISTS (
     SELECT FROM (
       SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
-      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
+      CROSS JOIN LATERAL (
+        SELECT d.account_id, d.campaign_id FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
+      ) d
+      WHERE d.campaign_id IS NOT NULL
       OFFSET 0 -- otherwise the campaign is looked up for each delivery
     ) c
     WHERE is_stopped(c.account_id, c.campaign_id)
@@ -36,7 +39,10 @@ BEGIN
   RETURN ARRAY(
     SELECT g.id FROM (
       SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
-      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.campaign_id IS NOT NULL
+      CROSS JOIN LATERAL (
+        SELECT d.account_id, d.campaign_id FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
+      ) d
+      WHERE d.campaign_id IS NOT NULL
     ) c
     CROSS JOIN LATERAL (
       SELECT id FROM campaigns g
