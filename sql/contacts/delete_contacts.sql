@@ -1,4 +1,6 @@
 DROP FUNCTION IF EXISTS delete_contacts(uuid, uuid[]);
+DROP FUNCTION IF EXISTS given_contacts(json);
+DROP FUNCTION IF EXISTS everything();
 DROP FUNCTION IF EXISTS being_tracked();
 
 -- Deletes contacts with their memberships and choices. Their opt-outs stay in contact_optouts, so that nobody gets mail
@@ -25,4 +27,9 @@ $$;
 -- The topic_id of the opt-out of a deleted contact that had do_not_track. No topic has this id.
 CREATE FUNCTION being_tracked() RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
   SELECT 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid
+$$;
+
+-- The topic_id of an opt-out from all mail.
+CREATE FUNCTION everything() RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+  SELECT '00000000-0000-0000-0000-000000000000'::uuid
 $$;

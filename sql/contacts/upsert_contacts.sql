@@ -16,9 +16,9 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 #variable_conflict use_column
 DECLARE
   created uuid[];
-  addresses text[];       -- of the created contacts; the next lines tell if they were unsubscribed at once, and where they are
-  are_unsubscribed boolean[];
+  addresses text[];       -- of the created contacts; the next lines tell where they are, and if they were unsubscribed at once
   places tid[];
+  are_unsubscribed boolean[];
   late uuid[];
   known given_contact[];  -- those whose address has a contact already
   left_before uuid[];     -- created contacts whose address had opted out of everything
@@ -60,9 +60,12 @@ BEGIN
       -- Opt-outs may have been committed while the statement above waited for them (preferences/reserve_address.sql).
       UPDATE contacts c SET unsubscribed = c.unsubscribed OR t.has_left, do_not_track = c.do_not_track OR t.is_untracked
       FROM (
-        SELECT t.place, bool_or(t.topic_id = everything() AND NOT (may_resubscribe AND g.unsubscribed IS FALSE)) AS has_left,
-          bool_or(t.topic_id = being_tracked() AND g.do_not_track IS NOT FALSE) AS is_untracked
-        FROM taken t JOIN unnest(given) AS g ON g.email = t.email GROUP BY t.place
+        SELECT t.place, bool_or(t.topic_id = everything() AND t.email <> ALL (ARRAY(
+            SELECT g.email FROM unnest(given) AS g WHERE may_resubscribe AND g.unsubscribed IS FALSE
+          ))) AS has_left, bool_or(t.topic_id = being_tracked() AND t.email <> ALL (ARRAY(
+            SELECT g.email FROM unnest(given) AS g WHERE g.do_not_track IS FALSE
+          ))) AS is_untracked
+        FROM taken t GROUP BY t.place
       ) t
       WHERE c.ctid = t.place AND (t.has_left AND NOT c.unsubscribed OR t.is_untracked AND NOT c.do_not_track)
       RETURNING c.id, c.unsubscribed
@@ -139,12 +142,4 @@ LANGUAGE sql AS $$
   SELECT * FROM upsert_contacts(account, domain,
     ARRAY(SELECT g FROM json_populate_recordset(NULL::given_contact, given) AS g), on_conflict, may_resubscribe, given_source,
     given_source_id)
-$$;
-
-DROP FUNCTION IF EXISTS given_contacts(json);
-DROP FUNCTION IF EXISTS everything();
-
--- The topic_id of an opt-out from all mail.
-CREATE FUNCTION everything() RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
-  SELECT '00000000-0000-0000-0000-000000000000'::uuid
 $$;
