@@ -22,8 +22,11 @@ function rememberMatches(router: Router<State, Services>): typeof router.match {
   const known = new Map<string, ReturnType<typeof match>>()
   return (path, method) => {
     const request = `${method} ${path}`
-    const found = known.get(request) ?? match(path, method)
-    if (found.pathAndMethod[0]?.path === path) known.set(request, found)
+    let found = known.get(request)
+    if (!found) {
+      found = match(path, method)
+      if (found.pathAndMethod[0]?.path === path) known.set(request, found)
+    }
     return { ...found, path: [...found.path] } // the router adds matches of later routers to it
   }
 }

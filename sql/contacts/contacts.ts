@@ -42,6 +42,11 @@ const contactColumns = sql.fragment`
  */
 export type ContactRef = ({ id: string } | { email: string; domain_id: string }) & { audience_id?: string | undefined }
 
+/** An account in a condition that finds contacts by id. In a subquery: contact_by_address.sql says why. */
+export function accountForKey(account_id: string): FragmentSqlToken {
+  return sql.fragment`(SELECT ${account_id}::uuid)`
+}
+
 /** Returns a condition on `contacts c`: it is this contact, and its domain exists (rows of a deleted domain may remain). */
 export function isContact(account_id: string, ref: ContactRef) {
   const id =
@@ -53,8 +58,7 @@ export function isContact(account_id: string, ref: ContactRef) {
     audience_id === undefined
       ? sql.fragment`true`
       : sql.fragment`(c.domain_id = ${audience_id} OR ${isInAudience(audience_id)})`
-  // (SELECT ...): contact_by_address.sql says why.
-  return sql.fragment`c.account_id = (SELECT ${account_id}::uuid) AND c.id = ${id} AND ${member}
+  return sql.fragment`c.account_id = ${accountForKey(account_id)} AND c.id = ${id} AND ${member}
     AND EXISTS (SELECT FROM domains d WHERE d.account_id = c.account_id AND d.id = c.domain_id)`
 }
 
@@ -66,7 +70,7 @@ export function isInAudience(audience_id: string) {
 }
 
 export async function findContact(db: Queryable, account_id: string, ref: ContactRef): Promise<Contact | null> {
-  const name = ['find_contact', 'id' in ref ? '' : '_by_address', ref.audience_id ? '_in_audience' : ''].join('')
+  const name = `find_contact${'id' in ref ? '' : '_by_address'}${ref.audience_id === undefined ? '' : '_in_audience'}`
   // Prepared, since planning takes most of its time.
   return db.maybeOne(sql.prepared(name, Contact)`
     SELECT ${contactColumns} FROM contacts c WHERE ${isContact(account_id, ref)}

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { accountForKey } from './contacts.ts'
 
 /** A deleted parent whose rows remained. */
 export type Deleted = { account_id: string; id: string }
@@ -33,7 +34,7 @@ export async function deleteContactsOfDomain(
     ), events AS (
       DELETE FROM contact_events WHERE account_id = ${account_id} AND contact_id = ANY (ARRAY(SELECT id FROM slice))
     )
-    DELETE FROM contacts WHERE account_id = (SELECT ${account_id}::uuid) AND id = ANY (ARRAY(SELECT id FROM slice))
+    DELETE FROM contacts WHERE account_id = ${accountForKey(account_id)} AND id = ANY (ARRAY(SELECT id FROM slice))
   `)
 }
 
@@ -91,12 +92,4 @@ export async function forgetRecipient(tx: Tx, account_id: string, contact_id: st
     WHERE g.account_id = ${account_id} AND r.account_id = g.account_id AND r.campaign_id = g.id
       AND r.contact_id = ${contact_id} AND r.email IS NOT NULL
   `)
-}
-
-/** Returns true if a domain has contacts. */
-export async function hasContacts(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}) AS found
-  `)
-  return found
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Subscription, type TopicChoice } from '#lib/contacts/new_contact.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
+import { accountForKey } from './contacts.ts'
 
 type Place = { account_id: string; domain_id: string }
 
@@ -101,6 +102,6 @@ export async function upsertChoices(
       RETURNING contact_id, topic_id, subscription
     )
     SELECT t.contact_id, c.email, t.topic_id, t.subscription
-    FROM changed t JOIN contacts c ON c.account_id = (SELECT ${account_id}::uuid) AND c.id = t.contact_id
+    FROM changed t JOIN contacts c ON c.account_id = ${accountForKey(account_id)} AND c.id = t.contact_id
   `)
 }

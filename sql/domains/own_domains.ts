@@ -45,3 +45,11 @@ export async function listDomainsOfAddress(db: Queryable, account_id: string, em
   `)
   return rows.map(({ id }) => id)
 }
+
+/** Returns true if a domain has contacts. */
+export async function hasContacts(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {
+  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
+    SELECT EXISTS (SELECT FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}) AS found
+  `)
+  return found
+}

@@ -48,11 +48,11 @@ END
 $$;
 
 -- Returns the contact that an email is to: the one that it was made for, or else the contact of its domain with that
--- address.
+-- address. (SELECT account): contact_by_address.sql says why.
 CREATE FUNCTION answering_contact(account uuid, contact uuid, domain uuid, address text) RETURNS uuid LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN contact IS NULL
     THEN (SELECT c.id FROM contact_by_address(account, domain, lower(address)) c)
-    ELSE (SELECT c.id FROM contacts c WHERE c.account_id = account AND c.id = contact)
+    ELSE (SELECT c.id FROM contacts c WHERE c.account_id = (SELECT account) AND c.id = contact)
   END
 $$;
 

@@ -1,5 +1,6 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
+import { accountForKey } from '#sql/contacts/contacts.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { isMember } from './compile.ts'
 import { PLAN_HINTS } from './plan_hints.ts'
@@ -18,7 +19,7 @@ export async function isInSegments(
   )
   const found = await db.maybeOne(sql.type(Hits)`
     SELECT ARRAY[${sql.join(conditions, sql.fragment`, `)}]::boolean[] AS hits
-    FROM contacts c WHERE c.account_id = (SELECT ${account_id}::uuid) AND c.id = ${contact_id}
+    FROM contacts c WHERE c.account_id = ${accountForKey(account_id)} AND c.id = ${contact_id}
   `)
   return found?.hits ?? []
 }

@@ -82,7 +82,7 @@ CREATE FUNCTION look_up_hits(given json) RETURNS tracking_hit[] LANGUAGE sql STA
     WHERE e.account_id = d.account_id AND e.id = d.email_id AND p.do_not_track
   ) AND NOT EXISTS (
     SELECT FROM emails e
-    CROSS JOIN LATERAL (
+    CROSS JOIN LATERAL ( -- by key, as in upsert_contacts.sql
       SELECT FROM contact_optouts p WHERE p.account_id = e.account_id AND p.domain_id = e.domain_id
         AND p.email_hash = sha256(convert_to(lower(d.recipient), 'UTF8')) AND p.topic_id = being_tracked() OFFSET 0
     ) p

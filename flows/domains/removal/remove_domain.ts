@@ -1,9 +1,9 @@
 import { announceDomains } from '#flows/domains/announce_domains.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
-import { hasContacts } from '#sql/contacts/leftovers.ts'
 import { deleteAutomations, hasAutomations } from '#sql/domains/automation_usages.ts'
 import { hasCampaigns } from '#sql/domains/campaign_usages.ts'
 import { deleteDomain, lockDomain } from '#sql/domains/domains.ts'
+import { hasContacts } from '#sql/domains/own_domains.ts'
 import { addJob } from '#sql/jobs.ts'
 import type { Pool } from '#sql/pool.ts'
 

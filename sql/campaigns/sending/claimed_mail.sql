@@ -2,6 +2,17 @@ DROP FUNCTION IF EXISTS is_stopped(uuid, uuid);
 DROP FUNCTION IF EXISTS has_stopped_campaigns(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS share_campaigns(uuid[], uuid[], boolean);
 DROP FUNCTION IF EXISTS lock_campaigns(uuid[], uuid[]);
+DROP FUNCTION IF EXISTS deliveries_by_key(uuid[], uuid[]);
+
+-- Returns these deliveries. OFFSET 0: each is found by its key. While the table fills, Postgres assumes that it is small, and
+-- would compare all deliveries of the account with all given ones.
+CREATE FUNCTION deliveries_by_key(accounts uuid[], ids uuid[]) RETURNS TABLE (account_id uuid, id uuid, campaign_id uuid)
+LANGUAGE sql STABLE AS $$
+  SELECT d.account_id, d.id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
+  CROSS JOIN LATERAL (
+    SELECT d.account_id, d.id, d.campaign_id FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
+  ) d
+$$;
 
 -- Returns true if no mail of the campaign may be sent at the moment, or any more.
 CREATE FUNCTION is_stopped(account uuid, campaign uuid) RETURNS boolean
@@ -19,11 +30,7 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN EXISTS (
     SELECT FROM (
-      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
-      CROSS JOIN LATERAL (
-        SELECT d.account_id, d.campaign_id FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
-      ) d
-      WHERE d.campaign_id IS NOT NULL
+      SELECT DISTINCT d.account_id, d.campaign_id FROM deliveries_by_key(accounts, ids) AS d WHERE d.campaign_id IS NOT NULL
       OFFSET 0 -- otherwise the campaign is looked up for each delivery
     ) c
     WHERE is_stopped(c.account_id, c.campaign_id)
@@ -38,11 +45,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
   RETURN ARRAY(
     SELECT g.id FROM (
-      SELECT DISTINCT d.account_id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
-      CROSS JOIN LATERAL (
-        SELECT d.account_id, d.campaign_id FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
-      ) d
-      WHERE d.campaign_id IS NOT NULL
+      SELECT DISTINCT d.account_id, d.campaign_id FROM deliveries_by_key(accounts, ids) AS d WHERE d.campaign_id IS NOT NULL
     ) c
     CROSS JOIN LATERAL (
       SELECT id FROM campaigns g
@@ -63,8 +66,7 @@ DECLARE
 BEGIN
   locked := share_campaigns(accounts, ids, false);
   -- Mail of a deleted campaign cannot be stopped any more.
-  SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
-  JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
+  SELECT array_agg(d.account_id), array_agg(d.id) INTO accounts, ids FROM deliveries_by_key(accounts, ids) AS d
   WHERE d.campaign_id IS NULL OR d.campaign_id = ANY (locked) OR NOT EXISTS (
     SELECT FROM campaigns g WHERE g.account_id = d.account_id AND g.id = d.campaign_id
   );

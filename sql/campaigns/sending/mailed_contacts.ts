@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accountForKey } from '#sql/contacts/contacts.ts'
 import { sql, type Tx } from '#sql/pool.ts'
 import { PLAN_HINTS } from '#sql/segments/plan_hints.ts'
 import { cappedFor, type FrequencyCap } from '../frequency_cap.ts'
@@ -25,7 +26,7 @@ export async function listCapped(
   return tx.any(sql.type(Capped)`
     SELECT f.contact_id, f.reason FROM (
       SELECT c.id AS contact_id, ${cappedFor(cap, PLAN_HINTS.forFew)} AS reason FROM contacts c
-      WHERE c.account_id = (SELECT ${account_id}::uuid) AND c.id = ANY (${sql.array(contact_ids, 'uuid')})
+      WHERE c.account_id = ${accountForKey(account_id)} AND c.id = ANY (${sql.array(contact_ids, 'uuid')})
     ) f WHERE f.reason IS NOT NULL
   `)
 }
@@ -53,12 +54,12 @@ export async function noteEmails(
 
 /**
  * Selects contacts in the order in which every transaction locks their engagement, without contacts that are being
- * deleted. (SELECT account): contact_by_address.sql says why.
+ * deleted.
  */
 function inOrder(account_id: string, contact_ids: string[]) {
   return sql.fragment`
     SELECT c.account_id, c.id FROM (SELECT unnest(${sql.array(contact_ids, 'uuid')}) AS id ORDER BY 1) w
     CROSS JOIN LATERAL (
-      SELECT * FROM contacts c WHERE c.account_id = (SELECT ${account_id}::uuid) AND c.id = w.id FOR KEY SHARE
+      SELECT * FROM contacts c WHERE c.account_id = ${accountForKey(account_id)} AND c.id = w.id FOR KEY SHARE
     ) c`
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accountForKey } from '#sql/contacts/contacts.ts'
 import { sql, type Tx } from '#sql/pool.ts'
 import type { Person } from './preferences.ts'
 
@@ -33,7 +34,7 @@ export async function setUnsubscribed(
 ): Promise<void> {
   await tx.run(sql.unsafe`
     UPDATE contacts SET unsubscribed = ${unsubscribed}, updated_at = now()
-    WHERE account_id = (SELECT ${account_id}::uuid) AND id = ${id} -- contact_by_address.sql says why
+    WHERE account_id = ${accountForKey(account_id)} AND id = ${id}
   `)
 }
 
@@ -49,7 +50,7 @@ export async function isToBeUnsubscribed(
   const found = await tx.maybeOne(sql.type(Unreachable)`
     SELECT NOT c.unsubscribed AND is_unreachable(g) AS is_unreachable
     FROM contacts c JOIN contact_engagement g ON g.account_id = c.account_id AND g.contact_id = c.id
-    WHERE c.account_id = (SELECT ${account_id}::uuid) AND c.id = ${id}
+    WHERE c.account_id = ${accountForKey(account_id)} AND c.id = ${id}
   `)
   return found?.is_unreachable ?? false
 }
