@@ -3,7 +3,7 @@ import type { Address } from '#lib/mail/address.ts'
 import type { CampaignFields } from '#sql/campaigns/campaigns.ts'
 import { findAudience } from '#sql/contacts/audiences.ts'
 import { findOwnDomain } from '#sql/domains/own_domains.ts'
-import type { Tx } from '#sql/pool.ts'
+import type { Queryable, Tx } from '#sql/pool.ts'
 import { findSegment } from '#sql/segments/segments.ts'
 import { findTemplateId } from '#sql/templates/templates.ts'
 import { findTopic } from '#sql/topics/topics.ts'
@@ -58,9 +58,9 @@ function requireDomain(field: string, found: string | null | undefined, domain_i
 }
 
 /** Returns the id of a template that is given by its id or alias. @throws {ApiError} 404 */
-export async function requireTemplateId(tx: Tx, account_id: string, ref: string | null): Promise<string | null> {
+export async function requireTemplateId(db: Queryable, account_id: string, ref: string | null): Promise<string | null> {
   if (ref === null) return null
-  const id = await findTemplateId(tx, account_id, ref)
+  const id = await findTemplateId(db, account_id, ref)
   if (id === null) throw notFound('Template')
   return id
 }

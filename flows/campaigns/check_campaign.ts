@@ -13,7 +13,7 @@ import { blockDomainDeletion } from '#sql/domains/domains.ts'
 import type { Queryable, Tx } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { mayPass, RequestFault } from '#sql/sending/accept/faults.ts'
-import { type FrozenCampaign, freezeVariants } from './freeze_variants.ts'
+import { type FrozenCampaign, freezeVariants } from './content/freeze_variants.ts'
 import { campaignOfNextRun } from './timing/later_runs.ts'
 
 export type CampaignConfig = Pick<Config, 'BASE_URL' | 'MAIL_TRANSPORT' | 'SIMULATOR_DOMAIN'>

@@ -5,7 +5,7 @@ import type { Addressed } from '#sql/campaigns/addressed.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
-import type { FrozenCampaign } from './freeze_variants.ts'
+import type { FrozenCampaign } from './content/freeze_variants.ts'
 
 const NO_POLL =
   'The content has `{{poll}}`, and the campaign has no `poll`: nothing is inserted, unless contacts have a property `poll`.'

@@ -97,6 +97,22 @@ t.test('saving a template clears empty fields, and keeps the choice to send no t
   t.match((await api.request('GET', `/api/templates/${id}`)).body, { from: '', subject: '', text: '' })
 })
 
+t.test('saving a draft clears empty fields, and keeps what the form does not show', async t => {
+  const from = `a@${account.domain}`
+  const rest = {
+    ...{ track_opens: true, track_clicks: false, recurrence: 'weekly', recurrence_every: 2, timezone: 'Europe/Berlin' },
+    ab_test: { test_percentage: 20, wait_hours: 1, variants: [{ subject: 'Red' }, { subject: 'Blue' }] },
+  }
+  const content = { from, subject: 'Old', html: '<p>Hi</p>', audience_id: account.domain_id, reply_to: 'r@b.com' }
+  const { id } = (await api.request('POST', '/api/campaigns', { body: { ...content, ...rest } })).body
+  const read = async () => ({ ...(await api.request('GET', `/api/campaigns/${id}`)).body, updated_at: null })
+  const before = await read()
+  const fields = { name: 'C', from, subject: 'New', html: '<p>Hi</p>', audience_id: '', reply_to: '', template_id: '' }
+  t.equal(await submit(`/campaigns/${id}`, fields), 303)
+  shows(t, await read(), { ...before, name: 'C', subject: 'New', audience_id: null, reply_to: [] })
+  t.match(await rejected(`/campaigns/${id}`, { ...fields, template_id: 'none' }), 'Template not found')
+})
+
 t.test('renaming an API key keeps the time at which it expires', async t => {
   const expires_at = `${new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)}T15:30:00.000Z`
   const asked = { key: null, headers, body: { name: 'old', expires_at } }

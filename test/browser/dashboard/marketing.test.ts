@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Automation } from '#sql/automations/definitions/automation_records.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
+import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { startWorker } from '#workers/worker.ts'
@@ -79,6 +80,54 @@ t.test('a template is edited beside its preview, tested and published', async t 
   t.match(await page.textContent('.facts'), /Unpublished changes\s*no/)
   t.equal(await page.inputValue('#fallback_name'), 'friend')
   t.equal(await page.evaluate('globalThis.pwned'), undefined)
+})
+
+t.test('a draft is edited beside its preview', async t => {
+  const from = `Acme <news@${account.domain}>`
+  const { body: contact } = await api.request('POST', '/api/contacts', {
+    body: { email: 'dora@y.com', domain: account.domain, first_name: 'Dora' },
+  })
+  await page.goto('/campaigns')
+  await page.fill('#name', 'April')
+  await page.fill('#from', from)
+  await page.click('button:text("Create draft")')
+  t.match(await page.textContent('[role=alert] p'), 'Missing `subject`')
+  await page.fill('#subject', 'Hello {{first_name|friend}}')
+  await page.selectOption('#audience_id', account.domain_id)
+  await page.click('button:text("Create draft")')
+  await page.waitForSelector('text=Draft created.')
+  const preview = page.frameLocator('iframe[name=preview]')
+  await preview.locator('text=The campaign has no content').waitFor()
+  await page.fill('#html', '<h1>April for {{first_name|friend}}</h1>')
+  await preview.locator('h1:text("April for friend")').waitFor()
+  await page.fill('#preview_for', 'dora@y.com')
+  await preview.locator('h1:text("April for Dora")').waitFor()
+  t.match(await preview.locator('body').innerText(), /^Subject: Hello Dora/)
+  t.match(await preview.locator('body').innerText(), /Unsubscribe/, 'the footer is shown')
+  await page.click('button:text("Preview plain text")')
+  await preview.locator('pre:text("April for Dora")').waitFor()
+  t.strictSame(await findAccessibilityFaults(page), [])
+  await page.fill('#from', 'news@not-ours.com')
+  await page.click('button:text("Save")')
+  t.match(await page.textContent('[role=alert] p'), 'not-ours.com')
+  t.equal(await page.inputValue('#html'), '<h1>April for {{first_name|friend}}</h1>', 'typed text is kept')
+  await page.fill('#from', from)
+  await page.fill('#reply_to', 'Help <help@y.com>, info@y.com')
+  await page.check('#no_text')
+  await page.click('button:text("Save")')
+  await page.waitForSelector('text=Draft saved.')
+  const path = `/api/campaigns/${page.url().split('/').at(-1)}`
+  const saved = {
+    ...{ name: 'April', from, subject: 'Hello {{first_name|friend}}', preview_text: null, text: '' },
+    ...{ reply_to: ['Help <help@y.com>', 'info@y.com'], html: '<h1>April for {{first_name|friend}}</h1>' },
+    ...{ audience_id: account.domain_id, segment_id: null, topic_id: null, template_id: null },
+  }
+  shows(t, (await api.request('GET', path)).body, saved)
+  await page.click('button:text("Save")')
+  await page.waitForSelector('text=Draft saved.')
+  shows(t, (await api.request('GET', path)).body, saved, 'saving an unchanged form changes nothing')
+  await api.request('DELETE', path)
+  await api.request('DELETE', `/api/contacts/${contact.id}`)
 })
 
 t.test('a campaign is checked, tested and sent, and has a report', async t => {

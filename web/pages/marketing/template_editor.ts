@@ -6,6 +6,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
 import { preformatted, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
+import { contentFields, readText } from '#web/pages/mail/content_fields.ts'
 import { respondMail, SANDBOX } from '#web/pages/mail/preview.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
@@ -27,15 +28,7 @@ export function fieldsOf(found?: Found): Field[] {
       value: found?.subject,
       hint: 'May contain variables, such as {{first_name}}.',
     },
-    { name: 'html', label: 'HTML', type: 'textarea', rows: 16, value: found?.html, required: true },
-    {
-      name: 'text',
-      label: 'Text',
-      type: 'textarea',
-      value: found?.text,
-      hint: 'Leave empty to generate it from the HTML.',
-    },
-    { name: 'no_text', label: 'Send no plain-text part', type: 'checkbox', value: found?.text === '' },
+    ...contentFields(found, { required: true }),
   ]
 }
 
@@ -44,7 +37,7 @@ export function readTemplate(form: Form) {
   return {
     ...{ name: form.text('name'), alias: form.textOrNull('alias') },
     ...{ from: form.textOrNull('from'), subject: form.textOrNull('subject') },
-    ...{ html: form.raw('html'), text: form.has('no_text') ? '' : form.text('text') ? form.raw('text') : null },
+    ...{ html: form.raw('html'), text: readText(form) },
   }
 }
 

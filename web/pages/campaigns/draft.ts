@@ -14,11 +14,12 @@ import { findDomains } from '#web/pages/domains/own_domains.ts'
 import { nullIfNotFound } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { editor } from './editor.ts'
 
 type Draft = Wire<Campaign>
 type Check = { isDone: boolean; name: string; details: Html | string }
 
-/** The checklist of a draft, and forms to test and to send it. */
+/** The checklist of a draft, and forms to change, test and send it. */
 export async function draftPage(visit: Visit, draft: Draft): Promise<Html> {
   const preview = await countRecipients(visit)
   const checks = [
@@ -30,6 +31,7 @@ export async function draftPage(visit: Visit, draft: Draft): Promise<Html> {
   const recipients = preview instanceof ApiError ? 0 : preview.recipients
   return html`${section('Checklist', html`<ul class="checks">${checks.map(checkHtml)}</ul>`)}
 ${preview instanceof ApiError ? '' : excluded(preview)}
+${await editor(visit, draft)}
 ${visit.mayChange ? section('Send', sendForms(visit, draft, recipients)) : ''}`
 }
 

@@ -11,8 +11,8 @@ import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { abTest } from './campaign_ab.ts'
-import { activity, type Engagement } from './campaign_people.ts'
+import { abTest } from './ab.ts'
+import { activity, type Engagement } from './people.ts'
 
 type Found = Wire<Campaign>
 type Stats = Wire<CampaignStats>

@@ -6,15 +6,14 @@ import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { exampleDomain } from '#web/pages/domains/own_domains.ts'
-import { listAll } from '#web/request/call_api.ts'
-import { action, type Room, type Visit } from '#web/request/visit.ts'
+import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { draftPage } from './campaign_draft.ts'
-import { campaignRecipients } from './campaign_recipients.ts'
-import { report } from './campaign_report.ts'
+import { draftPage } from './draft.ts'
+import { fieldsOf, readCampaign, respondPreview } from './editor.ts'
+import { campaignRecipients } from './recipients.ts'
+import { report } from './report.ts'
 
 type Row = Wire<Campaign>
-type Named = { id: string; name: string }
 
 const campaigns = listPage<Row>({
   ...{ path: '/campaigns', title: 'Campaigns', operation: 'listCampaigns' },
@@ -46,6 +45,8 @@ const campaign = recordPage<Row>('/campaigns/:id', 'getCampaign', async (found, 
     body: html`${facts([
       ['From', found.from],
       ['Subject', found.subject],
+      ['A/B test', found.ab_test && `${found.ab_test.variants.length} variants`],
+      ['Recurrence', recurrenceOf(found)],
       ['Scheduled', found.scheduled_at ? time(found.scheduled_at) : null],
       ['Reason for waiting', found.pause_reason],
       ['Error', found.error],
@@ -54,6 +55,13 @@ ${isDraft ? await draftPage(visit, found) : await report(visit, found)}
 ${isDraft || found.status === 'scheduled' ? deleteButton(visit, path) : ''}`,
   }
 })
+
+const UNITS = { daily: 'day', weekly: 'week', monthly: 'month' }
+
+function recurrenceOf({ recurrence, recurrence_every: every }: Row): string | null {
+  if (!recurrence) return null
+  return every && every > 1 ? `every ${every} ${UNITS[recurrence]}s` : `every ${UNITS[recurrence]}`
+}
 
 const deleteButton = (visit: Visit, path: string) =>
   confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that are not sent yet will not be sent.')
@@ -72,35 +80,6 @@ function buttonsOf(visit: Visit, path: string, status: string) {
   )
 }
 
-async function fieldsOf(visit: Visit) {
-  const options = async (operation: string) =>
-    (await listAll<Named>(visit.call, operation)).map(({ id, name }) => [id, name] as const)
-  const choice = (name: string, label: string, rows: (readonly [string, string])[]) =>
-    ({ name, label, type: 'select', options: [['', 'None'], ...rows] }) as const
-  return [
-    { name: 'name', label: 'Name' },
-    { name: 'from', label: 'From', required: true },
-    { name: 'subject', label: 'Subject', required: true },
-    { name: 'preview_text', label: 'Preview text', hint: 'Shown next to the subject in the inbox.' },
-    choice('segment_id', 'Segment', await options('listSegments')),
-    choice('audience_id', 'Audience', await options('listAudiences')),
-    choice('topic_id', 'Topic', await options('listTopics')),
-    choice('template_id', 'Template', await options('listTemplates')),
-    { name: 'html', label: 'HTML', type: 'textarea', rows: 12, hint: 'Leave empty if you choose a template.' },
-  ] as const
-}
-
-const FIELDS = [
-  'name',
-  'from',
-  'subject',
-  'preview_text',
-  'segment_id',
-  'audience_id',
-  'topic_id',
-  'template_id',
-  'html',
-]
 const NOTICES: Record<string, string> = {
   ...{ cancel: 'Campaign canceled.', pause: 'Campaign paused.', resume: 'Campaign resumed.' },
   retry: 'Sending again to the recipients whose email failed.',
@@ -108,11 +87,19 @@ const NOTICES: Record<string, string> = {
 
 export const campaignRoom: Room = {
   pages: [campaigns, campaign, campaignRecipients],
+  files: [file('/campaigns/:id/preview', visit => respondPreview(visit, null))],
   actions: [
     action('/campaigns', campaigns, async (visit, form) => {
-      const body = Object.fromEntries(FIELDS.map(name => [name, form.optional(name)]))
-      const { id } = await visit.call<Row>('createCampaign', { body })
+      const { id } = await visit.call<Row>('createCampaign', { body: readCampaign(form) })
       return { to: `/campaigns/${id}`, notice: 'Draft created.' }
+    }),
+    action('/campaigns/:id', campaign, async (visit, form) => {
+      await visit.call('updateCampaign', { params: idOf(visit), body: readCampaign(form) })
+      return { to: `/campaigns/${idOf(visit).id}`, notice: 'Draft saved.' }
+    }),
+    action('/campaigns/:id/preview', campaign, async (visit, form) => {
+      await respondPreview(visit, form)
+      return null
     }),
     action('/campaigns/:id/test', campaign, async (visit, form) => {
       await visit.call('testCampaign', { params: idOf(visit), body: { to: form.addresses('to') } })

@@ -1,0 +1,35 @@
+import { renderWhole } from '#flows/templates/render_whole.ts'
+import { orNotFound } from '#lib/errors.ts'
+import type { Address } from '#lib/mail/address.ts'
+import type { Campaign } from '#sql/campaigns/campaign_records.ts'
+import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
+import type { Pool } from '#sql/pool.ts'
+import { requireTemplateId } from '../campaign_groups.ts'
+import { type RenderedCampaign, renderCampaign } from './render_campaign.ts'
+
+/** Fields that a preview may show before they are stored. `template_id`: may be an alias. */
+export type PreviewedContent = Partial<Pick<Campaign, 'subject' | 'preview_text' | 'html' | 'text' | 'template_id'>>
+
+export type CampaignPreview = { subject: string; html: string | null; text: string | null }
+
+/**
+ * Returns what a recipient would get of a campaign with this content; personal links stay placeholders. `variant`: key of a
+ * variant of its A/B test. Default: the first one.
+ *
+ * @throws {ApiError} 404; 422 if it cannot be sent
+ */
+export async function previewCampaign(
+  pool: Pool,
+  { account_id, id }: CampaignId,
+  content: PreviewedContent,
+  recipient: Address,
+  variant?: string,
+): Promise<CampaignPreview> {
+  const stored = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
+  const campaign = { ...stored, ...content }
+  campaign.template_id = await requireTemplateId(pool, account_id, campaign.template_id)
+  const rendered = await renderCampaign(pool, account_id, campaign, [recipient])
+  const { email } = (rendered.find(one => one.variant === variant) ?? rendered[0]) as RenderedCampaign
+  const { subject, html, text = null, variables, has_links } = email
+  return { subject, ...(await renderWhole({ html: html as string | null, text, variables, has_links })) }
+}
