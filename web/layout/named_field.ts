@@ -6,7 +6,10 @@ export function conditionField(n: number, member: string): string {
 /** Returns the name of the form field that an error message names. For a step, it is a part of the configuration. */
 export function namedField(message: string): string | undefined {
   const [, inStep] = /^Step `[^`]+`: `config\.([^`]+)`/.exec(message) ?? []
-  if (inStep === undefined) return /`(\w+)/.exec(message)?.[1]
+  if (inStep === undefined) {
+    const [, n, part] = /`rules(?:\.(?:and|or)\[(\d+)\])?\.(field|operator|value)\b/.exec(message) ?? []
+    return part === undefined ? /`(\w+)/.exec(message)?.[1] : conditionField(Number(n ?? 0), part)
+  }
   const [, number, member] = /^(?:filter_rule\.)?rules\[(\d+)\]\.(\w+)/.exec(inStep) ?? []
   if (number !== undefined && member !== undefined) return conditionField(Number(number), member)
   return /^(?:(?:filter_rule|until)\.)?(\w+)/.exec(inStep)?.[1]

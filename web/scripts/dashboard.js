@@ -24,6 +24,11 @@ document.addEventListener('turbo:before-morph-attribute', event => {
   if (event.detail.attributeName === 'open') event.preventDefault()
 })
 
+// Leaves links within the page to the browser: Turbo would load the page again, without what was typed into its forms.
+document.addEventListener('turbo:click', event => {
+  if (event.target.getAttribute('href').startsWith('#')) event.preventDefault()
+})
+
 document.addEventListener('turbo:before-visit', () => clearTimeout(refreshTimer))
 
 document.addEventListener('turbo:render', () => document.getElementById('problem')?.focus())

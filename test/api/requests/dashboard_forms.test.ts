@@ -1,3 +1,4 @@
+import { DomUtils, parseDocument } from 'htmlparser2'
 import t from 'tap'
 import { saveMembership } from '#sql/members/members.ts'
 import { startApi } from '#test/support/api.ts'
@@ -29,6 +30,26 @@ async function submit(path: string, fields: Record<string, string>): Promise<num
 /** Returns the value of an input in a page. */
 const inputValue = (page: string, name: string) =>
   unescapeHtml(new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(page)?.[1])
+
+/** Returns the fields of a form of a page, as a browser submits them. */
+function formOf(page: string, action: string): Record<string, string> {
+  const { findOne, findAll, getAttributeValue: attribute, textContent } = DomUtils
+  const form = findOne(
+    ({ name, attribs }) => name === 'form' && attribs.action === action,
+    parseDocument(page).children,
+  )
+  const fields = findAll(({ name }) => /^(?:input|select|textarea)$/.test(name), form?.children ?? [])
+  const entries = fields.flatMap((field): [string, string][] => {
+    const { name = '', type, value = '', checked } = field.attribs
+    if (type === 'checkbox' && checked === undefined) return []
+    if (field.name === 'textarea') return [[name, textContent(field).replace(/^\n/, '')]]
+    if (field.name !== 'select') return [[name, type === 'checkbox' ? 'on' : value]]
+    const options = findAll(({ name }) => name === 'option', field.children)
+    const chosen = options.find(({ attribs }) => attribs.selected !== undefined) ?? options[0]
+    return [[name, (chosen && attribute(chosen, 'value')) ?? '']]
+  })
+  return Object.fromEntries(entries)
+}
 
 /** Submits a form that is rejected; returns the page that shows it again. */
 async function rejected(path: string, fields: Record<string, string>): Promise<string> {
@@ -107,10 +128,55 @@ t.test('saving a draft clears empty fields, and keeps what the form does not sho
   const { id } = (await api.request('POST', '/api/campaigns', { body: { ...content, ...rest } })).body
   const read = async () => ({ ...(await api.request('GET', `/api/campaigns/${id}`)).body, updated_at: null })
   const before = await read()
+  t.equal(await submit(`/campaigns/${id}`, formOf(await show(`/campaigns/${id}`), `/campaigns/${id}`)), 303)
+  shows(t, await read(), before, 'saving an unchanged form changes nothing')
   const fields = { name: 'C', from, subject: 'New', html: '<p>Hi</p>', audience_id: '', reply_to: '', template_id: '' }
   t.equal(await submit(`/campaigns/${id}`, fields), 303)
   shows(t, await read(), { ...before, name: 'C', subject: 'New', audience_id: null, reply_to: [] })
   t.match(await rejected(`/campaigns/${id}`, { ...fields, template_id: 'none' }), 'Template not found')
+})
+
+t.test('saving a segment without changes keeps its rules', async t => {
+  await api.request('POST', '/api/contact-properties', { body: { key: 'score', type: 'number' } })
+  const { id: topic } = (
+    await api.request('POST', '/api/topics', { body: { name: 'News', default_subscription: 'opt_in' } })
+  ).body
+  const { id: other } = (
+    await api.request('POST', '/api/segments', { body: { name: 'Other', domain: account.domain } })
+  ).body
+  const { id: campaign_id } = (
+    await api.request('POST', '/api/campaigns', { body: { from: `a@${account.domain}`, subject: 'S' } })
+  ).body
+  const conditions = [
+    { field: 'email', operator: 'contains', value: '007' },
+    { field: 'first_name', operator: 'eq', value: ' null ' },
+    { field: 'last_name', operator: 'exists' },
+    { field: 'created_at', operator: 'after', value: '2026-01-02T03:04:05.000Z' },
+    { field: 'created_at', operator: 'within_days', value: 30 },
+    { field: 'unsubscribed', operator: 'eq', value: false },
+    { field: 'properties.city', operator: 'eq', value: '5' },
+    { field: 'properties.city', operator: 'contains', value: 'say "hi"' },
+    { field: 'properties.score', operator: 'gte', value: 1.5 },
+    { field: 'topic', operator: 'eq', value: topic },
+    { field: 'segment', operator: 'eq', value: other },
+    { field: 'engagement', operator: 'opened', value: { campaign_id } },
+    { field: 'engagement', operator: 'not_clicked', value: { within_days: 1 } },
+    { field: 'engagement', operator: 'clicked', value: { count: 3 } },
+  ]
+  const filter = {
+    ...{ status: 'subscribed', email_contains: '@', engagement: null },
+    property_filters: [{ key: 'city', operator: 'exists' }],
+  }
+  const nested = { not: { or: [{ and: conditions.slice(0, 2) }, conditions[2]] } }
+  const many = [...conditions, { and: conditions }, { or: conditions.slice(0, 3) }, nested]
+  const { id } = (await api.request('POST', '/api/segments', { body: { name: 'All', domain: account.domain, filter } }))
+    .body
+  for (const rules of [null, ...many]) {
+    t.equal((await api.request('PATCH', `/api/segments/${id}`, { body: { rules } })).status, 200)
+    const fields = formOf(await show(`/segments/${id}/edit`), `/segments/${id}`)
+    t.equal(await submit(`/segments/${id}`, fields), 303)
+    shows(t, (await api.request('GET', `/api/segments/${id}`)).body, { name: 'All', filter, rules })
+  }
 })
 
 t.test('renaming an API key keeps the time at which it expires', async t => {

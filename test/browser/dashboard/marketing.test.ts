@@ -82,6 +82,36 @@ t.test('a template is edited beside its preview, tested and published', async t 
   t.equal(await page.evaluate('globalThis.pwned'), undefined)
 })
 
+t.test('a segment is built from conditions, and shows how many contacts it has', async t => {
+  await page.goto('/segments')
+  await page.fill('#name', 'Gold')
+  await page.selectOption('#domain', account.domain)
+  await page.selectOption('#field', { label: 'Property plan' })
+  await page.fill('#value', 'gold')
+  await page.selectOption('#rules_1_field', { label: 'Created' })
+  await page.selectOption('#rules_1_operator', 'within_days')
+  await page.fill('#rules_1_value', 'ten')
+  await page.click('button:text("Create")')
+  t.match(await page.textContent('[role=alert] p'), /^`rules\.and\[1\]\.value` must be/)
+  await page.click('[role=alert] a')
+  await page.waitForSelector('#rules_1_value:focus')
+  t.equal(await page.inputValue('#rules_1_value'), 'ten', 'the form keeps what was typed')
+  t.strictSame(await findAccessibilityFaults(page), [])
+  await page.fill('#rules_1_value', '10')
+  await page.click('button:text("Create")')
+  await page.waitForSelector('text=Segment created.')
+  await page.waitForSelector('dd:text-is("1")')
+  await page.waitForSelector('th a:text("anna@y.com")')
+  await page.click('a:text("Edit")')
+  await page.selectOption('#join', 'or')
+  await page.click('button:text("Save")')
+  await page.waitForSelector('text=Segment saved.')
+  await page.waitForSelector('dd:text-is("2")')
+  await page.click('summary:text("Delete")')
+  await page.click('details[open] button:text("Delete")')
+  await page.waitForSelector('text=Segment deleted.')
+})
+
 t.test('a draft is edited beside its preview', async t => {
   const from = `Acme <news@${account.domain}>`
   const { body: contact } = await api.request('POST', '/api/contacts', {

@@ -10,6 +10,7 @@ import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { filterFields, readCriteria, rulesHtml } from './segment_editor.ts'
 
 type Person = Wire<Contact>
 
@@ -27,22 +28,11 @@ const segments = listPage<Wire<ListedSegment>>({
     section(
       'New segment',
       form(visit, {
-        ...{ action: '/segments', submit: 'Create' },
+        ...{ action: '/segments', submit: 'Create', extra: await rulesHtml(visit, null) },
         fields: [
           { name: 'name', label: 'Name', required: true },
-          {
-            name: 'domain',
-            label: 'Domain',
-            type: 'select',
-            options: await domainOptions(visit),
-          },
-          {
-            name: 'rules',
-            label: 'Rules',
-            type: 'textarea',
-            rows: 5,
-            hint: 'JSON, such as {"field":"properties.plan","operator":"eq","value":"gold"}. Leave empty for all contacts.',
-          },
+          { name: 'domain', label: 'Domain', type: 'select', options: await domainOptions(visit) },
+          ...filterFields(),
         ],
       }),
     ),
@@ -53,8 +43,11 @@ const segment = recordPage<Wire<Segment>>('/segments/:id', 'getSegment', async (
     params: idOf(visit),
     query: listQuery(visit),
   })
+  const isGeneral = found.id === found.audience_id
   return {
     title: found.name,
+    isLive: found.contacts_count === null,
+    actions: html`${isGeneral || !visit.mayChange ? '' : html`<a href="/segments/${found.id}/edit">Edit</a>`}`,
     body: html`${facts([
       ['Contacts', found.contacts_count === null ? 'not counted yet' : count(found.contacts_count)],
       ['Counted', found.counted_at ? time(found.counted_at) : null],
@@ -72,9 +65,18 @@ ${section(
   }),
 )}
 ${pager(visit, members)}
-${confirmButton(visit, `/segments/${found.id}/delete`, 'Delete', 'Only the segment is deleted. Its contacts are kept.')}`,
+${isGeneral ? '' : confirmButton(visit, `/segments/${found.id}/delete`, 'Delete', 'Only the segment is deleted. Its contacts are kept.')}`,
   }
 })
+
+/** A page of its own, since the page of a segment reloads itself while its contacts are counted. */
+const segmentEditor = recordPage<Wire<Segment>>('/segments/:id/edit', 'getSegment', async (found, visit) => ({
+  title: `Edit ${found.name}`,
+  body: form(visit, {
+    ...{ action: `/segments/${found.id}`, submit: 'Save', extra: await rulesHtml(visit, found.rules) },
+    fields: [{ name: 'name', label: 'Name', required: true, value: found.name }, ...filterFields(found)],
+  }),
+}))
 
 const topics = listPage<Wire<Topic>>({
   ...{ path: '/topics', title: 'Topics', operation: 'listTopics', hasPages: false },
@@ -111,12 +113,17 @@ const topics = listPage<Wire<Topic>>({
 })
 
 export const segmentRoom: Room = {
-  pages: [segments, segment, topics],
+  pages: [segments, segment, segmentEditor, topics],
   actions: [
     action('/segments', segments, async (visit, form) => {
-      const body = { name: form.text('name'), domain: form.text('domain'), rules: form.json('rules') }
+      const body = { name: form.text('name'), domain: form.text('domain'), ...(await readCriteria(visit, form)) }
       const { id } = await visit.call<Wire<Segment>>('createSegment', { body })
       return { to: `/segments/${id}`, notice: 'Segment created.' }
+    }),
+    action('/segments/:id', segmentEditor, async (visit, form) => {
+      const body = { name: form.text('name'), ...(await readCriteria(visit, form)) }
+      await visit.call('updateSegment', { params: idOf(visit), body })
+      return { to: `/segments/${idOf(visit).id}`, notice: 'Segment saved.' }
     }),
     action('/segments/:id/delete', segment, async visit => {
       await visit.call('deleteSegment', { params: idOf(visit) })
