@@ -43,14 +43,14 @@ export function clip(text: string): string {
 // direction of the text up to their end (UAX 9, 2.1 to 2.4). Implicit directional marks and joiners are allowed, since names need them.
 const BIDI_CONTROLS = '\\u202a-\\u202e\\u2066-\\u2069'
 const IN_LINE = `[^\\p{Cc}\\p{Zl}\\p{Zp}${BIDI_CONTROLS}]*`
-const VISIBLE = '.*[^\\s\\p{Default_Ignorable_Code_Point}]'
+const VISIBLE = '[^\\s\\p{Default_Ignorable_Code_Point}]'
 
 /** One line. */
 export const LINE = new RegExp(`^${IN_LINE}$`, 'u')
 /** One line with at least one visible character. */
-export const TEXT_LINE = new RegExp(`^(?=${VISIBLE})${IN_LINE}$`, 'u')
+export const TEXT_LINE = new RegExp(`^(?=.*${VISIBLE})${IN_LINE}$`, 'u')
 /** One line with at least one visible character, or nothing but white space. */
-export const NAME_LINE = new RegExp(`^(?=\\s*$|${VISIBLE})${IN_LINE}$`, 'u')
+export const NAME_LINE = new RegExp(`^(?=\\s*$|.*${VISIBLE})${IN_LINE}$`, 'u')
 
 /** Removes embeddings, overrides and isolates. Returns an empty string if nothing visible is left. */
 export function withoutBidiControls(name: string): string {
@@ -58,7 +58,7 @@ export function withoutBidiControls(name: string): string {
   return HAS_VISIBLE.test(text) ? text : ''
 }
 const ALL_BIDI_CONTROLS = new RegExp(`[${BIDI_CONTROLS}]`, 'gu')
-const HAS_VISIBLE = new RegExp(VISIBLE, 'su')
+const HAS_VISIBLE = new RegExp(VISIBLE, 'u')
 
 /**
  * Rejects a list or object with fewer members than `min` or more than `max` before it looks at any of them: a body has room for a

@@ -110,7 +110,7 @@ async function apply(client: pg.Client, { name, text, replaces }: Migration): Pr
 /** Runs a statement. One that locks a table against others tries again until nobody uses the table. */
 async function run(client: pg.Client, name: string, text: string): Promise<void> {
   // It blocks nobody while it waits for earlier transactions.
-  const isConcurrent = /^\s*(?:--.*\s*)*(?:CREATE|DROP)\s+INDEX\s+CONCURRENTLY/.test(text)
+  const isConcurrent = /^\s*(?:--.*\n\s*)*(?:CREATE|DROP)\s+INDEX\s+CONCURRENTLY/.test(text)
   await client.query(`SET lock_timeout = ${isConcurrent ? 0 : LOCK_MS}`)
   for (let isFirst = true; ; isFirst = false) {
     try {

@@ -14,6 +14,7 @@ import {
 } from '#test/support/house_rules.ts'
 import { findLooseMatches } from '#test/support/loose_matches.ts'
 import { ROOT } from '#test/support/root.ts'
+import { findSlowPatterns } from '#test/support/slow_patterns.ts'
 import { listFiles } from '#test/support/together.ts'
 import { findUnusedExports } from '#test/support/unused_exports.ts'
 
@@ -41,6 +42,22 @@ const FULL_FOLDERS = {
   'sql/migrations': 'one file per change of the schema',
 }
 
+/** By path and the beginning of the pattern: how long a text can be. */
+const SLOW_PATTERNS = {
+  'client/cli/input/arguments.ts ^Unknown option ': 'an argument of the command line',
+  'lib/delivery/refusal_words.ts [^\\s<>()]+@[^\\s<': 'replies and notices of up to 1,000 characters',
+  'lib/delivery/relay_urls.ts \\s*,\\s*(?=smtps?': 'a variable of the operator',
+  'lib/mail/address.ts ^(?:[^:]*:)?\\s*\\': 'a text of up to 1,000 characters',
+  'lib/receiving/parse/text_decoder.ts <meta\\s[^>]*?cha': 'the first 4,096 bytes',
+  'lib/receiving/replies/ask_category.ts <\\s*\\/?\\s*reply': 'the first 4,000 characters',
+  'lib/receiving/replies/categorize_reply.ts [^.!?;·]*$': 'the 60 characters before a phrase',
+  'lib/receiving/replies/own_text.ts ^(?:-{2,}\\s*(?:o': 'a line of up to 400 characters',
+  'lib/receiving/reports/read_report.ts <([^>]*)>': 'the first 1,000 characters of a field',
+  'lib/receiving/reports/read_report.ts <[^>]*>': 'the same',
+  'lib/receiving/reports/text_bounce.ts ^[ \\t>]*-{2,}.{0':
+    'its parts that end with `.*` always reach the end of their line',
+}
+
 /** Exports that the test runner calls. */
 const RUNNER_EXPORTS = {
   'test/setup.ts globalSetup': 'called before all tests',
@@ -53,6 +70,8 @@ const all: Tree = new Map(paths.map(path => [path, readFileSync(join(ROOT, path)
 const written: Tree = new Map([...all].filter(([path]) => !path.includes('/generated/')))
 const source: Tree = new Map([...written].filter(([path]) => !path.startsWith('test/')))
 const tests: Tree = new Map([...all].filter(([path]) => path.startsWith('test/')))
+/** Without what makes the docs, which reads only our own texts. */
+const running: Tree = new Map([...source].filter(([path]) => !path.startsWith('docs/')))
 /** tasks/ is flat. */
 const rooms: Tree = new Map([...source].filter(([path]) => !path.startsWith('tasks/')))
 
@@ -84,6 +103,7 @@ t.test('every export is imported somewhere', async t =>
     RUNNER_EXPORTS,
   ),
 )
+t.test('regular expressions take linear time', async t => check(t, findSlowPatterns(running), SLOW_PATTERNS))
 t.test('tests poll by waitUntil', async t => check(t, findPolls(tests)))
 t.test('tests compare lists and statuses exactly', async t => check(t, findLooseMatches(tests)))
 t.test('only the indexer and the deletion of contents use the search index', async t => {
@@ -133,6 +153,11 @@ t.test('a circle of types is found, and one through a thread', async t => {
   const thread = tree({ 'lib/a.ts': "new URL('./b.ts', import.meta.url)", 'lib/b.ts': "import './a.ts'" })
   t.strictSame(keysOf(findCircles(thread)), ['lib/b.ts -> lib/a.ts'])
   t.strictSame(findCircles(tree({ ...circle, 'lib/c.ts': '' })), [])
+})
+
+t.test('a pattern that tries every place of a run of characters is found', async t => {
+  const text = 'const [slow, fast] = [/ +$/, /(?<! ) +$/] as RegExp[]'
+  t.strictSame(keysOf(findSlowPatterns(tree({ 'lib/a.ts': text }))), ['lib/a.ts  +$'])
 })
 
 t.test('a long file, a long function and a full folder are found', async t => {

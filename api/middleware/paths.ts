@@ -6,12 +6,19 @@ export const collapseSlashes: Middleware = (ctx, next) => {
   return next()
 }
 
-/** Matches the local part, up to the last `@`, of an address in the path of a contact. */
-const ADDRESS = /^(\/+api\/+(?:audiences\/+[^/]+\/+)?contacts\/+)(.*\/.*)(?=@)/i
+/** Matches the path of a contact, up to its address. */
+const CONTACT = /^\/+api\/+(?:audiences\/+[^/]+\/+)?contacts\/+/i
 
-/** Encodes slashes in an address, which RFC 5322, section 3.2.3 allows: SDKs put addresses into paths without encoding them. */
+/**
+ * Encodes slashes in the local part of an address, which RFC 5322, section 3.2.3 allows: SDKs put addresses into paths without
+ * encoding them.
+ */
 export const keepSlashesOfAddress: Middleware = (ctx, next) => {
-  ctx.path = ctx.path.replace(ADDRESS, (_, path: string, local: string) => path + local.replaceAll('/', '%2F'))
+  const at = ctx.path.lastIndexOf('@')
+  const [before] = at === -1 ? [] : (CONTACT.exec(ctx.path) ?? [])
+  if (before && before.length < at) {
+    ctx.path = before + ctx.path.slice(before.length, at).replaceAll('/', '%2F') + ctx.path.slice(at)
+  }
   return next()
 }
 

@@ -42,7 +42,7 @@ async function findDelivery(
   parseLocal: (local: string) => string | null,
 ): Promise<ReportedDelivery | null> {
   const parsed = parseAddress(address)
-  const id = parsed && parseLocal(parsed.address.replace(/@.*$/, ''))
+  const id = parsed && parseLocal(parsed.address.split('@', 1)[0] as string)
   const delivery = id && (await findReportedDelivery(pool, id))
   if (!delivery) return null
   const from = parseAddress(delivery.sender)?.domain

@@ -14,7 +14,7 @@ export const count = z.coerce.number().int().min(0)
 export const percent = z.coerce.number().min(0).max(100)
 
 const anyHttpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' })
-const withoutSlashes = (url: string) => url.replace(/\/+$/, '')
+const withoutSlashes = (url: string) => url.replace(/(?<!\/)\/+$/, '')
 export const httpUrl = anyHttpUrl.transform(withoutSlashes)
 /** A URL that paths are appended to. */
 export const baseUrl = anyHttpUrl

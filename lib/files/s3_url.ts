@@ -29,7 +29,7 @@ export function parseS3Url(text: string): S3Location {
   if (!BUCKET.test(url.hostname))
     throw new RangeError('must name a bucket of 3 to 63 lower-case letters, digits, - and .')
   const { endpoint, region, path_style } = optionsOf(url)
-  const prefix = decoded(url.pathname).replace(/^\/+|\/+$/g, '')
+  const prefix = decoded(url.pathname).replace(/^\/+|(?<!\/)\/+$/g, '')
   return {
     bucket: url.hostname,
     prefix: prefix && `${prefix}/`,

@@ -8,7 +8,7 @@ const ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-"
 const ADDR_SPEC = new RegExp(`^([${ATEXT}]+(?:\\.[${ATEXT}]+)*)@([^@]+)$`)
 const QUOTED = /"((?:[^"\\]|\\.)*)"/g
 // White space that people copy along with an address.
-const AROUND = /^[\t\p{Zs}]+|[\t\p{Zs}]+$/gu
+const AROUND = /^[\t\p{Zs}]+|(?<![\t\p{Zs}])[\t\p{Zs}]+$/gu
 const BARE_NAME = new RegExp(`^[${ATEXT}\\P{ASCII}]+(?: [${ATEXT}\\P{ASCII}]+)*$`, 'u')
 // RFC 1123 2.1. Since the last label must begin with a letter, no spelling of an IPv4 address matches.
 const HOST = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/

@@ -43,5 +43,5 @@ function tagOf(password: string, nonce: Buffer, parameters: typeof PARAMETERS, t
 
 /** Returns base64 without padding, as in PHC strings. */
 function encode(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '')
+  return bytes.toString('base64').replace(/={1,2}$/, '')
 }

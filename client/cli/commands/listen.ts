@@ -89,7 +89,7 @@ async function verify({ values, output }: Call): Promise<void> {
   if (!secret) throw cliError('`--secret` is needed.')
   const headers = Object.fromEntries(
     given.map(line => {
-      const [, name, value] = /^([^:]+):\s*(.*)$/s.exec(line) ?? []
+      const [, name, value] = /^([^:]+):\s*(.*)/s.exec(line) ?? []
       if (name === undefined || value === undefined)
         throw cliError(`\`--header\` must be "name: value", not ${JSON.stringify(line)}.`)
       return [name.trim(), value.trim()]

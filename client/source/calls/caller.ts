@@ -42,7 +42,7 @@ export class Caller {
     const baseUrl = options.baseUrl ?? environment.MAILBROOK_BASE_URL ?? 'http://localhost:3000'
     if (!URL.canParse(baseUrl)) throw clientError(`The address of the server is not a URL: ${baseUrl}`)
     // The address of the API is accepted too.
-    this.baseUrl = baseUrl.replace(/\/+$/, '').replace(/\/api$/, '')
+    this.baseUrl = baseUrl.replace(/(?<!\/)\/+$/, '').replace(/\/api$/, '')
     this.#options = { ...options, apiKey }
   }
 

@@ -47,7 +47,7 @@ export class Attempt {
 
   async #end(outgoing: Outgoing, connection: ConnectionState): Promise<void> {
     let allowed = false
-    let cause = new Error('the lease was lost')
+    let cause: Error | undefined
     try {
       allowed = await outgoing.fence()
       // Processes pending input first, so that no dot is written if the connection has closed.
@@ -57,7 +57,7 @@ export class Attempt {
     }
     if (!allowed) {
       this.phase = 'refused'
-      this.content.destroy(cause)
+      this.content.destroy(cause ?? new Error('the lease was lost'))
     } else if (connection.isOpen()) {
       this.phase = 'dot'
       this.onDot()

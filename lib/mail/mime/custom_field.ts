@@ -9,7 +9,8 @@ const NAMED = /^(?:list-id|disposition-notification-to|return-receipt-to|errors-
 
 /** Longest id or URL, since it must be on one line of at most 998 characters (RFC 5322 section 2.1.1). */
 export const MAX_WORD = 990
-const TOO_LONG = new RegExp(`\\S{${MAX_WORD + 1}}`)
+/** Looks only where a word begins: from each character on, it would take time that grows with the square of the length. */
+const TOO_LONG = new RegExp(`(?<!\\S)\\S{${MAX_WORD + 1}}`)
 
 const NOT_ASCII = /[^\t -~]+/g
 const URL_TEXTS = /[^\s<>(),]+/g

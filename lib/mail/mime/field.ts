@@ -11,8 +11,9 @@ const NAME = /^[!-9<-~]{1,64}$/
 const CONTROLS = /[^\t -~\u0080-\uffff]+/g // a tab counts as white space
 const NOT_ASCII = /[^\t -~]/
 const PLAIN_WORDS = /^[!-~]+(?: [!-~]+)*$/
-const OVER_78 = /.{79}/
-const OVER_998 = /.{999}/
+/** From the beginning of a line: from each character on, it would take time that grows with the square of its length. */
+const OVER_78 = /^.{79}/m
+const OVER_998 = /^.{999}/m
 
 /** A line break other than CRLF and white space would end the field (RFC 5322 section 2.2.3). */
 const UNSAFE = /[^\t\r\n -~]|\r(?!\n[\t ])|(?<!\r)\n/
@@ -51,7 +52,7 @@ export function textField(name: string, text: string): HeaderField {
  * encoded-words, and is folded at spaces only. Other text, or text with a line over 998 characters, is encoded as a whole.
  */
 export function rawField(name: string, text: string): HeaderField {
-  const value = withoutControls(text).replace(/^[\t ]+|[\t ]+$/g, '')
+  const value = withoutControls(text).replace(/^[\t ]+|(?<![\t ])[\t ]+$/g, '')
   const words = value === '' ? [] : value.split(' ')
   const isPlain = !NOT_ASCII.test(value) && !isOverlong(fold(name, words))
   return atomsField(name, isPlain ? words : encodedWords(value))

@@ -30,7 +30,7 @@ function repairField({ raw }: ReadField): Buffer {
 
 /** Encodes the 8-bit bytes of a word as Q encoding requires, so that they are decoded with the charset that the word names. */
 function encodeWord(word: string, charset: string, text: string): string {
-  const name = charset.replace(/\*.*$/, '')
+  const name = charset.split('*', 1)[0] as string
   if (GUESSED.test(name)) {
     const guessed = Buffer.from(guessText(Buffer.from(text, 'latin1'))).toString('latin1')
     return isAscii(Buffer.from(text, 'latin1')) ? word : `=?utf-8?Q?${guessed.replace(RAW, hexOf)}?=`

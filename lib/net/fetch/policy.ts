@@ -60,7 +60,7 @@ export function isAllowedAddress(address: string, policy: AddressPolicy): boolea
 
 /** Returns the name or address of a URL's host, without brackets and a trailing dot. */
 export function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$|\.+$/g, '')
+  return url.hostname.replace(/^\[|\]$|(?<!\.)\.+$/g, '')
 }
 
 export function portOf(url: URL): number {

@@ -82,7 +82,7 @@ export class MailReader extends Base {
     const written = mailboxes.map(({ address = '' }) => address)
     super.decodeAddresses(mailboxes)
     for (const [n, address] of written.entries())
-      if (/@xn--[^?]*$/.test(address)) (mailboxes[n] as Mailbox).address = address
+      if (address.lastIndexOf('@xn--') > address.lastIndexOf('?')) (mailboxes[n] as Mailbox).address = address
   }
 
   override createNode(split: Split): Node {

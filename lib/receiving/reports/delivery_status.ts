@@ -11,7 +11,7 @@ export function readDeliveryStatus(text: string): ReportedRecipient[] {
   let group = new Map<string, string>()
   let name = ''
   for (const line of text.split('\n')) {
-    const [, key = '', value = ''] = /^\s{0,3}([A-Za-z][A-Za-z-]{2,40})\s*:\s*(.*)$/.exec(line) ?? []
+    const [, key = '', value = ''] = /^\s{0,3}([A-Za-z][A-Za-z-]{2,40})\s*:(.*)$/s.exec(line) ?? []
     if (key && FIELDS.has(key.toLowerCase())) {
       name = key.toLowerCase()
       if (group.has(name) && startsAnother(name, group)) {

@@ -36,7 +36,7 @@ export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
 /** Statuses about the address, the mailbox or the route, which mean the same whichever command was refused. */
 const UNAMBIGUOUS_STATUS = /^[45]\.[1-5]\.[1-9]/
 
-const REPLY = /(?<![\d.:/])([45]\d\d)(?:[ -]+(?:[#(]?([45]\.\d{1,3}\.\d{1,3})[):]?)?\s*)(.*)$/s
+const REPLY = /(?<![\d.:/])([45]\d\d)(?:[ -]+(?:[#(]?([45]\.\d{1,3}\.\d{1,3})[):]?)?\s*)(.*)/s
 
 /** Returns the code and status of the server that refused the message, if the notice repeats them; else those of the notice. */
 function replyOf({ status, diagnostic }: ReportedRecipient): string {

@@ -21,5 +21,5 @@ const ADDRESS = /[^\s<>"'(),;:[\]\\]{1,64}@[^\s<>"'(),;:[\]\\]{1,255}/
 /** Returns the first address in a text, in lower case. */
 export function findAddress(text: string): string | null {
   const found = ADDRESS.exec(text.slice(0, 2000))?.[0]
-  return found?.replace(/[.>]+$/, '').toLowerCase() ?? null
+  return found?.replace(/(?<![.>])[.>]+$/, '').toLowerCase() ?? null
 }

@@ -52,5 +52,5 @@ function authority(value: string): string {
 
 /** Returns a name in the form of DNS: full-width letters, invisible characters and a trailing dot are only spellings of it. */
 function canonical(name: string): string {
-  return (domainToASCII(name) || name.toLowerCase()).replace(/^\.+|\.+$/g, '')
+  return (domainToASCII(name) || name.toLowerCase()).replace(/^\.+|(?<!\.)\.+$/g, '')
 }

@@ -52,7 +52,7 @@ export async function checkSpam(
 }
 
 function targetOf(url: string): URL {
-  const target = new URL(`${url.replace(/\/+$/, '')}/checkv2`)
+  const target = new URL(`${url.replace(/(?<!\/)\/+$/, '')}/checkv2`)
   // Names are looked up in DNS only, which does not have this one.
   if (target.hostname === 'localhost') target.hostname = '127.0.0.1'
   return target

@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap'
+import { trackedUrl } from '#lib/contents/tracked_url.ts'
+import { customField } from '#lib/mail/mime/custom_field.ts'
 import { startApi } from '#test/support/api.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
 import { cpuMs } from '#test/support/cpu_time.ts'
@@ -30,6 +32,21 @@ t.test('the page of an email with long HTML takes linear time, whoever wrote it'
     const { id } = (await api.request('POST', '/api/emails', { body })).body
     await isFast(t, async () => (await fetch(`${api.url}/emails/${id}`, { headers })).text())
   }
+})
+
+t.test('a path of slashes takes linear time', async t => {
+  for (const path of ['/api/contacts/', '/api/audiences/a/contacts/', '/api/']) {
+    const url = `${api.url}${path}${'/'.repeat(8_000)}`
+    await isFast(t, async () => (await fetch(url, { headers: { 'user-agent': 'x' } })).text())
+  }
+})
+
+t.test('spaces in links and header fields take linear time', async t => {
+  const spaces = ' '.repeat(120_000)
+  await isFast(t, async () => t.equal(trackedUrl(`https://a.com/${spaces}b`), null))
+  await isFast(t, async () => t.match(customField('X-Note', `a${spaces}b`)?.raw, /^X-Note: =\?/))
+  const word = 'x'.repeat(900)
+  await isFast(t, async () => t.match(customField('X-Note', `${word} `.repeat(500))?.raw, /^X-Note: x{900}\r\n x/))
 })
 
 t.test('the page of an email offers to show its remote images, and only then', async t => {
