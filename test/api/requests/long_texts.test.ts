@@ -6,6 +6,7 @@ import { Imports } from '#test/support/contacts/imports.ts'
 import { cpuMs } from '#test/support/cpu_time.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
 import { openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })
@@ -38,6 +39,15 @@ t.test('a path of slashes takes linear time', async t => {
   for (const path of ['/api/contacts/', '/api/audiences/a/contacts/', '/api/']) {
     const url = `${api.url}${path}${'/'.repeat(8_000)}`
     await isFast(t, async () => (await fetch(url, { headers: { 'user-agent': 'x' } })).text())
+  }
+})
+
+t.test('query strings of many parameters take linear time', async t => {
+  for (const path of ['/docs/search', '/login', '/api/emails']) {
+    const ask = () => api.request('GET', `${path}?${'a=&'.repeat(5_000)}`)
+    await isFast(t, async () => {
+      for (let n = 0; n < 10; n++) shows(t, await ask(), { status: 200 })
+    })
   }
 })
 
