@@ -1,12 +1,22 @@
 import { type Html, html } from '#web/html.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Problem } from '#web/request/visit.ts'
-import { type Field, fieldHtml, optionsOf, withValue } from './field.ts'
+import { type Field, fieldHtml, withValue } from './field.ts'
 import { conditionField } from './named_field.ts'
 
 /** Number of empty rows at the end of the form. */
 const EMPTY_ROWS = 2
 const MAX_CONDITIONS = 50
+
+/** Operators whose names in the API are no words. */
+const OPERATOR_NAMES: Record<string, string> = {
+  eq: 'is',
+  neq: 'is not',
+  gt: 'is more than',
+  gte: 'is at least',
+  lt: 'is less than',
+  lte: 'is at most',
+}
 
 /** A condition as its row shows it. */
 export type Row = { field: string; operator: string; value: string }
@@ -47,7 +57,7 @@ function rowHtml(n: number, row: Row | undefined, parts: Rows, problem: Problem 
     { name: conditionField(n, 'field'), label: 'Field', value: field, ...choice, ...(hint ? { hint } : {}) },
     {
       ...{ name: conditionField(n, 'operator'), label: 'Operator', type: 'select', value: operator },
-      options: optionsOf(operators),
+      options: operators.map(name => [name, OPERATOR_NAMES[name] ?? name.replaceAll('_', ' ')] as const),
     },
     { name: conditionField(n, 'value'), label: 'Value', value, hint: value_hint },
   ]
