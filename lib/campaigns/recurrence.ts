@@ -8,7 +8,7 @@ export type Recurrence = z.infer<typeof Recurrence>
 const DAY_MS = 24 * 60 * 60_000
 
 /** The longest duration of each unit, so that the estimate in `nextRun` never skips a run. */
-const UNITS = {
+export const UNITS = {
   daily: { unit: 'days', ms: DAY_MS },
   weekly: { unit: 'weeks', ms: 7 * DAY_MS },
   monthly: { unit: 'months', ms: 31 * DAY_MS },

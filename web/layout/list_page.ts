@@ -16,7 +16,7 @@ type ListPage<Row> = {
   filters?: readonly Field[]
   /** The sentence for an empty list, and a command that adds the first record. */
   empty: (visit: Visit) => Empty | Promise<Empty>
-  /** Forms below the list. */
+  /** Forms below the list, for members who may change something. */
   below?: (visit: Visit) => Html | Promise<Html>
   actions?: Html
   /** False if the rows have no pages of their own. Default: true. */
@@ -37,7 +37,7 @@ export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page
       body: html`${fields.length > 0 ? filters(visit, path, fields) : ''}
 ${hasPages ? table({ ...rows, link: ({ id }: Row) => `${path}/${id}` }) : table(rows)}
 ${pager(visit, list)}
-${(await parts.below?.(visit)) ?? ''}`,
+${visit.mayChange ? ((await parts.below?.(visit)) ?? '') : ''}`,
     }
   })
 }

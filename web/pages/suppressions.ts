@@ -61,7 +61,6 @@ const FILE: Field[] = [
 ]
 
 function forms(visit: Visit): Html {
-  if (!visit.mayChange) return html``
   return html`${section(
     'Suppress an address',
     form(visit, { action: '/suppressions', submit: 'Suppress', fields: ADDRESS }),

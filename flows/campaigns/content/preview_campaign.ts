@@ -26,10 +26,16 @@ export async function previewCampaign(
   variant?: string,
 ): Promise<CampaignPreview> {
   const stored = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
-  const campaign = { ...stored, ...content }
+  const ab_test = stored.ab_test && { ...stored.ab_test, variants: oneOf(stored.ab_test.variants, variant) }
+  const campaign = { ...stored, ...content, ab_test }
   campaign.template_id = await requireTemplateId(pool, account_id, campaign.template_id)
-  const rendered = await renderCampaign(pool, account_id, campaign, [recipient])
-  const { email } = (rendered.find(one => one.variant === variant) ?? rendered[0]) as RenderedCampaign
-  const { subject, html, text = null, variables, has_links } = email
+  const [rendered] = await renderCampaign(pool, account_id, campaign, [recipient])
+  const { subject, html, text = null, variables, has_links } = (rendered as RenderedCampaign).email
   return { subject, ...(await renderWhole({ html: html as string | null, text, variables, has_links })) }
+}
+
+/** Returns the variant with this key, or else the first one: the others need not be rendered. */
+function oneOf<Variant extends { key: string }>(variants: Variant[], key: string | undefined): Variant[] {
+  const found = variants.filter(one => one.key === key)
+  return found.length > 0 ? found : variants.slice(0, 1)
 }

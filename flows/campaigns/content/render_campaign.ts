@@ -1,7 +1,7 @@
 import { type ResolvedEmail, renderParts } from '#flows/templates/render_parts.ts'
 import { TimeSlice } from '#lib/async/time_slice.ts'
 import { listContentKeys, listPropertyKeys, recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
-import { type Address, parseAddress } from '#lib/mail/address.ts'
+import { type Address, storedAddress } from '#lib/mail/address.ts'
 import type { Lookup } from '#lib/templates/render.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type ContactValues, readContactValues } from '#sql/campaigns/contact_values.ts'
@@ -50,8 +50,8 @@ async function render(
   contact: ContactValues,
 ): Promise<ResolvedEmail> {
   const email = {
-    ...{ from: parseAddress(sender) as Address, to: [to], subject, html, text, track_opens, track_clicks, poll },
-    reply_to: reply_to.map(address => parseAddress(address) as Address),
+    ...{ from: storedAddress(sender), to: [to], subject, html, text, track_opens, track_clicks, poll },
+    reply_to: reply_to.map(storedAddress),
   }
   const readHtml = async () => '' // campaigns keep their html
   return renderParts(email as ResolvedEmail, lookupFor(to, contact), { readHtml, slice: new TimeSlice() })

@@ -29,7 +29,7 @@ BEGIN
       JOIN contacts p ON p.account_id = o.account_id AND p.domain_id = o.id AND p.email = lower(r.recipient)
       WHERE p.do_not_track
     ) AND NOT EXISTS (
-      -- Of deleted contacts. OFFSET 0: by the key of each (upsert_contacts.sql says why).
+      -- Opt-outs of deleted contacts. OFFSET 0: by the key of each (upsert_contacts.sql says why).
       SELECT FROM unnest(d.recipients) AS r
       CROSS JOIN LATERAL (
         SELECT FROM contact_optouts p WHERE p.account_id = o.account_id AND p.domain_id = o.id

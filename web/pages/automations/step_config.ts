@@ -1,4 +1,5 @@
 import type { StepType } from '#lib/automations/steps.ts'
+import { readText } from '#web/pages/mail/content_fields.ts'
 import type { Form } from '#web/request/form.ts'
 import { readRule } from './rule_fields.ts'
 
@@ -16,7 +17,7 @@ const READERS: Record<StepType, (form: Form) => unknown> = {
     reply_to: form.addresses('reply_to'),
     topic_id: form.textOrNull('topic_id'),
     html: form.raw('html') || null,
-    text: form.has('no_text') ? '' : form.raw('text') || null,
+    text: readText(form),
     poll: form.json('poll') ?? null,
   }),
   delay: form => ({ duration: form.optional('duration'), until: readUntil(form) }),

@@ -1,6 +1,7 @@
 import type { ConfigOf, StepType } from '#lib/automations/steps.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Field, withValue } from '#web/layout/field.ts'
+import { contentFields } from '#web/pages/mail/content_fields.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import { ruleHtml } from './rule_fields.ts'
@@ -85,9 +86,7 @@ async function sendFields(visit: Visit, config: Config<'send_email'>): Promise<S
       { name: 'subject', label: 'Subject', value: subject, hint: 'Leave empty to use the subject of the template.' },
       { name: 'reply_to', label: 'Reply-To', value: reply_to.join(', ') },
       { name: 'topic_id', label: 'Topic', type: 'select', value: topic_id, options: [...none, ...topics] },
-      { name: 'html', label: 'HTML', type: 'textarea', value: html, hint: 'Leave empty if you choose a template.' },
-      { name: 'text', label: 'Text', type: 'textarea', value: text, hint: 'Leave empty to generate it from the HTML.' },
-      { name: 'no_text', label: 'Send no plain-text part', type: 'checkbox', value: text === '' },
+      ...contentFields({ html, text }, { rows: 8, hint: 'Leave empty if you choose a template.' }),
       {
         name: 'poll',
         label: 'Poll',

@@ -1,3 +1,4 @@
+import { UNITS } from '#lib/campaigns/recurrence.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
@@ -56,11 +57,10 @@ ${isDraft || found.status === 'scheduled' ? deleteButton(visit, path) : ''}`,
   }
 })
 
-const UNITS = { daily: 'day', weekly: 'week', monthly: 'month' }
-
 function recurrenceOf({ recurrence, recurrence_every: every }: Row): string | null {
   if (!recurrence) return null
-  return every && every > 1 ? `every ${every} ${UNITS[recurrence]}s` : `every ${UNITS[recurrence]}`
+  const { unit } = UNITS[recurrence]
+  return every && every > 1 ? `every ${every} ${unit}` : `every ${unit.slice(0, -1)}`
 }
 
 const deleteButton = (visit: Visit, path: string) =>

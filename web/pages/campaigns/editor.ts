@@ -1,9 +1,6 @@
-import {
-  type CampaignPreview,
-  type PreviewedContent,
-  previewCampaign,
-} from '#flows/campaigns/content/preview_campaign.ts'
-import { ApiError } from '#lib/errors.ts'
+import { type PreviewedContent, previewCampaign } from '#flows/campaigns/content/preview_campaign.ts'
+import { notFound } from '#lib/errors.ts'
+import { isUuid } from '#lib/ids.ts'
 import { parseAddress, storedAddress } from '#lib/mail/address.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type Html, html } from '#web/html.ts'
@@ -12,7 +9,7 @@ import { form } from '#web/layout/form.ts'
 import { section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { contentFields, readText } from '#web/pages/mail/content_fields.ts'
-import { respondMail, SANDBOX } from '#web/pages/mail/preview.ts'
+import { previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
@@ -78,7 +75,7 @@ function readContent(form: Form): Required<PreviewedContent> {
 /** The fields of a draft beside a preview of the email. View-only members see the preview alone. */
 export async function editor(visit: Visit, found: Found): Promise<Html> {
   const path = `/campaigns/${found.id}`
-  const frame = html`<iframe name="preview" title="Preview" sandbox="${SANDBOX}" src="${path}/preview"></iframe>`
+  const frame = previewFrame(path)
   if (!visit.mayChange) return section('Preview', frame)
   const recipient: Field = {
     ...{ name: 'preview_for', label: 'Preview for', value: visit.session.email },
@@ -105,24 +102,12 @@ ${variants.slice(1).map(key => button('variant', key, `Preview variant ${key}`))
 
 /** Responds with the email of one recipient for the frame: from the form or, without one, as it is stored. */
 export async function respondPreview(visit: Visit, form: Form | null): Promise<void> {
-  await respondMail(visit, await previewOf(visit, form))
-}
-
-async function previewOf(visit: Visit, form: Form | null): Promise<string> {
   const { account_id, email } = visit.session
+  const { id } = idOf(visit)
   const recipient = parseAddress(form?.text('preview_for') ?? '') ?? storedAddress(email)
   const content = form ? readContent(form) : {}
-  try {
-    const { id } = await visit.call<Found>('getCampaign', { params: idOf(visit) })
-    const campaign = { account_id, id }
-    return show(await previewCampaign(visit.ctx.pool, campaign, content, recipient, form?.optional('variant')), form)
-  } catch (error) {
-    if (error instanceof ApiError) return String(html`<p>${error.message}</p>`)
-    throw error
-  }
-}
-
-function show({ subject, html: whole, text }: CampaignPreview, form: Form | null): string {
-  const isText = form?.text('part') === 'text' || whole === null
-  return `${html`<p><strong>Subject:</strong> ${subject}</p><hr>`}${isText ? html`<pre>${text ?? ''}</pre>` : whole}`
+  await respondContent(visit, form?.text('part') === 'text', async () => {
+    if (!isUuid(id)) throw notFound('Campaign')
+    return previewCampaign(visit.ctx.pool, { account_id, id }, content, recipient, form?.optional('variant'))
+  })
 }

@@ -1,9 +1,9 @@
 import type { Field } from '#web/layout/field.ts'
 import type { Form } from '#web/request/form.ts'
 
-type Parts = { html: string | null; text: string | null }
+type Parts = { html?: string | null | undefined; text?: string | null | undefined }
 
-/** The fields for the parts of a template or a campaign. */
+/** The fields for the parts of an email. `html`: what differs in the first of them. */
 export function contentFields(found: Parts | undefined, html: Partial<Field>): Field[] {
   return [
     { name: 'html', label: 'HTML', type: 'textarea', rows: 16, value: found?.html, ...html },

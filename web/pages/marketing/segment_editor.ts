@@ -3,7 +3,7 @@ import type { ContactProperty } from '#sql/contacts/properties.ts'
 import type { Segment } from '#sql/segments/segment_records.ts'
 import type { Html } from '#web/html.ts'
 import { conditionRows, formatValue, parseValue, type Row, readRows } from '#web/layout/condition_rows.ts'
-import { type Field, fieldHtml } from '#web/layout/field.ts'
+import { type Field, fieldHtml, optionsOf } from '#web/layout/field.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
@@ -31,12 +31,7 @@ export function filterFields(found?: Found): Field[] {
   return [
     {
       ...{ name: 'status', label: 'Contacts', type: 'select', value: found?.filter.status },
-      options: [
-        ['all', 'all'],
-        ['subscribed', 'subscribed'],
-        ['unsubscribed', 'unsubscribed'],
-        ['members_only', 'only those added by hand'],
-      ],
+      options: [...optionsOf(['all', 'subscribed', 'unsubscribed']), ['members_only', 'only those added by hand']],
     },
     { name: 'email_contains', label: 'Address contains', value: found?.filter.email_contains },
   ]
@@ -72,7 +67,8 @@ const listProperties = (visit: Visit) => listAll<Wire<ContactProperty>>(visit.ca
 function conditionsOf(rules: Rules | null): Condition[] | null {
   if (rules === null) return []
   if ('field' in rules) return [rules]
-  const children = 'and' in rules ? rules.and : 'or' in rules ? rules.or : [rules]
+  if ('not' in rules) return null
+  const children = 'and' in rules ? rules.and : rules.or
   return children.every(one => 'field' in one) ? children : null
 }
 

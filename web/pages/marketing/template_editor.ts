@@ -1,5 +1,4 @@
 import { renderContent } from '#flows/templates/render_template.ts'
-import { ApiError } from '#lib/errors.ts'
 import type { Template } from '#sql/templates/templates.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Field, optionsOf } from '#web/layout/field.ts'
@@ -7,7 +6,7 @@ import { form } from '#web/layout/form.ts'
 import { preformatted, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { contentFields, readText } from '#web/pages/mail/content_fields.ts'
-import { respondMail, SANDBOX } from '#web/pages/mail/preview.ts'
+import { previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -44,7 +43,7 @@ export function readTemplate(form: Form) {
 /** The fields beside a preview of the email. View-only members see the source instead of the fields. */
 export function editor(visit: Visit, found: Found): Html {
   const path = `/templates/${found.id}`
-  const frame = html`<iframe name="preview" title="Preview" sandbox="${SANDBOX}" src="${path}/preview"></iframe>`
+  const frame = previewFrame(path)
   if (!visit.mayChange) {
     return html`${section('Preview', frame)}${section('HTML', preformatted(found.html, 'HTML of the template'))}
 ${found.text ? section('Text', preformatted(found.text, 'Text of the template')) : ''}`
@@ -94,22 +93,8 @@ export function valuesOf(form: Form | null, variables: Variable[]): Record<strin
 export async function respondPreview(visit: Visit, form: Form | null): Promise<void> {
   const found = await visit.call<Found>('getTemplate', { params: idOf(visit) })
   const content: Content = form ? { ...readTemplate(form), subject: form.text('subject') } : found
-  await respondMail(visit, await render(content, valuesOf(form, found.variables), found, form?.text('part') === 'text'))
-}
-
-async function render(
-  content: Content,
-  values: ReturnType<typeof valuesOf>,
-  found: Found,
-  isText: boolean,
-): Promise<string> {
-  try {
-    const variables = found.variables.map(one => ({ ...one, created_at: new Date(), updated_at: new Date() }))
-    const mail = await renderContent({ ...content, variables }, values)
-    const head = html`<p><strong>Subject:</strong> ${mail.subject}</p><hr>`
-    return `${head}${isText ? html`<pre>${mail.text ?? ''}</pre>` : (mail.html ?? '')}`
-  } catch (error) {
-    if (error instanceof ApiError) return String(html`<p>${error.message}</p>`)
-    throw error
-  }
+  const variables = found.variables.map(one => ({ ...one, created_at: new Date(), updated_at: new Date() }))
+  await respondContent(visit, form?.text('part') === 'text', () =>
+    renderContent({ ...content, variables }, valuesOf(form, found.variables)),
+  )
 }

@@ -1,0 +1,27 @@
+import { ApiError } from '#lib/errors.ts'
+import { type Html, html } from '#web/html.ts'
+import type { Visit } from '#web/request/visit.ts'
+import { respondMail, SANDBOX } from './preview.ts'
+
+type Rendered = { subject: string; html: string | null; text: string | null }
+
+/** The frame beside an editor, into which its form can send its fields. `path`: of the page; `/preview` below it is shown. */
+export function previewFrame(path: string): Html {
+  return html`<iframe name="preview" title="Preview" sandbox="${SANDBOX}" src="${path}/preview"></iframe>`
+}
+
+/** Responds with rendered content for that frame, or with the reason why it cannot be rendered. */
+export async function respondContent(visit: Visit, isText: boolean, render: () => Promise<Rendered>): Promise<void> {
+  await respondMail(visit, await show(isText, render))
+}
+
+async function show(isText: boolean, render: () => Promise<Rendered>): Promise<string> {
+  try {
+    const { subject, html: whole, text } = await render()
+    const head = html`<p><strong>Subject:</strong> ${subject}</p><hr>`
+    return `${head}${isText || whole === null ? html`<pre>${text ?? ''}</pre>` : whole}`
+  } catch (error) {
+    if (error instanceof ApiError) return String(html`<p>${error.message}</p>`)
+    throw error
+  }
+}
