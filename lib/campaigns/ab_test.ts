@@ -5,11 +5,11 @@ import { From } from '#lib/mail/mail_fields.ts'
 import { counted, refuseMissing } from '#lib/zod_fields.ts'
 import { contentFields } from './content_fields.ts'
 
-const MIN_VARIANTS = 2
+export const MIN_VARIANTS = 2
 const MAX_VARIANTS = 5
 const MAX_HOURS = 168
 /** Keys for variants that are given without one. */
-const KEYS = 'ABCDE'
+export const VARIANT_KEYS = 'ABCDE'
 
 export const WinnerMetric = z.enum(['open_rate', 'click_rate'])
 export type WinnerMetric = z.infer<typeof WinnerMetric>
@@ -26,7 +26,7 @@ const Variant = withTwins(
   }),
 )
 
-const DEFAULTS = { test_percentage: 20, winner_metric: 'open_rate', wait_hours: 4 } as const
+export const AB_DEFAULTS = { test_percentage: 20, winner_metric: 'open_rate', wait_hours: 4 } as const
 
 /** The A/B test that a request asks for; null: none. A variant uses the campaign's value for each field that it does not set. */
 export const NewAbTest = withTwins(
@@ -62,9 +62,9 @@ export const NewAbTest = withTwins(
   if (enabled === false || !variants) return null
   return {
     enabled: true,
-    test_percentage: test_percentage ?? DEFAULTS.test_percentage,
-    winner_metric: winner_metric ?? DEFAULTS.winner_metric,
-    wait_hours: wait_hours ?? DEFAULTS.wait_hours,
+    test_percentage: test_percentage ?? AB_DEFAULTS.test_percentage,
+    winner_metric: winner_metric ?? AB_DEFAULTS.winner_metric,
+    wait_hours: wait_hours ?? AB_DEFAULTS.wait_hours,
     variants: variants.map((variant, n) => {
       const { subject = null, preview_text = null, from, html = null, text = null } = variant
       return { key: keyOf(variant, n), subject, preview_text, from: from ? formatAddress(from) : null, html, text }
@@ -73,7 +73,7 @@ export const NewAbTest = withTwins(
 })
 
 function keyOf({ key }: { key?: string | null | undefined }, n: number): string {
-  return key ?? (KEYS[n] as string)
+  return key ?? (VARIANT_KEYS[n] as string)
 }
 
 const AbVariant = z

@@ -14,6 +14,7 @@ import { pollRoom } from './marketing/polls.ts'
 import { propertyRoom } from './marketing/properties.ts'
 import { segmentRoom } from './marketing/segments.ts'
 import { templateRoom } from './marketing/templates.ts'
+import { topicRoom } from './marketing/topics.ts'
 import { memberRoom } from './members/members.ts'
 import { operatorRoom } from './operator/operator.ts'
 import { overviewRoom } from './overview.ts'
@@ -33,6 +34,7 @@ export const rooms: Room[] = [
   automationRoom,
   contactRoom,
   segmentRoom,
+  topicRoom,
   templateRoom,
   importRoom,
   audienceRoom,

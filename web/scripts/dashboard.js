@@ -41,24 +41,6 @@ document.addEventListener('click', async ({ target }) => {
   if (status) status.textContent = 'Copied.'
 })
 
-const PREVIEW_DELAY_MS = 400
-let previewTimer
-
-// Replaces the frame each time, so that previews do not add entries to the history.
-document.addEventListener('input', ({ target }) => {
-  const button = target.form?.querySelector('[data-preview]')
-  if (!button) return
-  clearTimeout(previewTimer)
-  previewTimer = setTimeout(() => {
-    const frame = document.querySelector(`iframe[name="${button.formTarget}"]`)
-    if (!frame) return
-    const fresh = frame.cloneNode()
-    fresh.removeAttribute('src')
-    frame.replaceWith(fresh)
-    target.form.requestSubmit(button)
-  }, PREVIEW_DELAY_MS)
-})
-
 const PLACES = { e: '/emails', r: '/received', d: '/domains', c: '/contacts', o: '/', w: '/webhooks' }
 const SHORTCUTS_OFF = 'keys-off'
 const FIELD = 'input:not([type=hidden]), select, textarea'

@@ -1,4 +1,5 @@
 import { TimeSlice } from '#lib/async/time_slice.ts'
+import type { AbTest } from '#lib/campaigns/ab_test.ts'
 import { refuseVariableSchemes } from '#lib/contents/campaign/check_content.ts'
 import { freezeContent } from '#lib/contents/campaign/freeze_content.ts'
 import { subjectForNobody } from '#lib/contents/campaign/recipient_values.ts'
@@ -31,6 +32,9 @@ export type FrozenVariant = {
  */
 export type FrozenCampaign = { subject: string; reply_to: string[]; poll: PollForm | null; variants: FrozenVariant[] }
 
+/** A campaign with what its content is made from. It need not be stored. */
+export type SourceCampaign = Omit<Campaign, 'ab_test'> & { ab_test: Pick<AbTest, 'variants'> | null }
+
 /** Bytes of html. */
 const MAX_HTML = 5_000_000
 
@@ -42,7 +46,7 @@ const MAX_HTML = 5_000_000
 export async function freezeVariants(
   db: Queryable,
   account_id: string,
-  campaign: Campaign,
+  campaign: SourceCampaign,
   postal_address: string | null,
 ): Promise<FrozenCampaign> {
   const source = await readSource(db, account_id, campaign)

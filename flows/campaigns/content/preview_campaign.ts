@@ -1,14 +1,16 @@
 import { renderWhole } from '#flows/templates/render_whole.ts'
 import { orNotFound } from '#lib/errors.ts'
 import type { Address } from '#lib/mail/address.ts'
-import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type CampaignId, findCampaign } from '#sql/campaigns/campaigns.ts'
 import type { Pool } from '#sql/pool.ts'
 import { requireTemplateId } from '../campaign_groups.ts'
+import type { SourceCampaign } from './freeze_variants.ts'
 import { type RenderedCampaign, renderCampaign } from './render_campaign.ts'
 
 /** Fields that a preview may show before they are stored. `template_id`: may be an alias. */
-export type PreviewedContent = Partial<Pick<Campaign, 'subject' | 'preview_text' | 'html' | 'text' | 'template_id'>>
+export type PreviewedContent = Partial<
+  Pick<SourceCampaign, 'subject' | 'preview_text' | 'html' | 'text' | 'template_id' | 'ab_test'>
+>
 
 export type CampaignPreview = { subject: string; html: string | null; text: string | null }
 
@@ -26,8 +28,8 @@ export async function previewCampaign(
   variant?: string,
 ): Promise<CampaignPreview> {
   const stored = orNotFound('Campaign', await findCampaign(pool, { account_id, id }))
-  const ab_test = stored.ab_test && { ...stored.ab_test, variants: oneOf(stored.ab_test.variants, variant) }
-  const campaign = { ...stored, ...content, ab_test }
+  const campaign: SourceCampaign = { ...stored, ...content }
+  if (campaign.ab_test) campaign.ab_test = { variants: oneOf(campaign.ab_test.variants, variant) }
   campaign.template_id = await requireTemplateId(pool, account_id, campaign.template_id)
   const [rendered] = await renderCampaign(pool, account_id, campaign, [recipient])
   const { subject, html, text = null, variables, has_links } = (rendered as RenderedCampaign).email

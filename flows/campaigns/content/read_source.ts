@@ -14,7 +14,11 @@ type Source = Pick<Campaign, 'subject' | 'html' | 'text' | 'reply_to'> & {
 }
 
 /** Returns the content of a campaign: its own, or that of the published version of its template. @throws {ApiError} 422 */
-export async function readSource(db: Queryable, account_id: string, campaign: Campaign): Promise<Source> {
+export async function readSource(
+  db: Queryable,
+  account_id: string,
+  campaign: Pick<Campaign, 'subject' | 'html' | 'text' | 'reply_to' | 'template_id'>,
+): Promise<Source> {
   if (campaign.template_id === null) return { ...campaign, write: part => part }
   return readTemplate(db, account_id, campaign.template_id)
 }

@@ -3,11 +3,10 @@ import { TimeSlice } from '#lib/async/time_slice.ts'
 import { listContentKeys, listPropertyKeys, recipientLookup } from '#lib/contents/campaign/recipient_values.ts'
 import { type Address, storedAddress } from '#lib/mail/address.ts'
 import type { Lookup } from '#lib/templates/render.ts'
-import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type ContactValues, readContactValues } from '#sql/campaigns/contact_values.ts'
 import { findSender } from '#sql/campaigns/start/judge_sender.ts'
 import type { Pool } from '#sql/pool.ts'
-import { type FrozenVariant, freezeVariants } from './freeze_variants.ts'
+import { type FrozenVariant, freezeVariants, type SourceCampaign } from './freeze_variants.ts'
 
 /** `variant`: its key; null: the campaign has no A/B test. */
 export type RenderedCampaign = { to: string; variant: string | null; email: ResolvedEmail }
@@ -21,7 +20,7 @@ export type RenderedCampaign = { to: string; variant: string | null; email: Reso
 export async function renderCampaign(
   pool: Pool,
   account_id: string,
-  campaign: Campaign,
+  campaign: SourceCampaign,
   recipients: Address[],
 ): Promise<RenderedCampaign[]> {
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
@@ -44,7 +43,7 @@ export async function renderCampaign(
 }
 
 async function render(
-  { reply_to, track_opens, track_clicks, poll }: Campaign,
+  { reply_to, track_opens, track_clicks, poll }: SourceCampaign,
   { sender, subject, html, text }: FrozenVariant,
   to: Address,
   contact: ContactValues,

@@ -112,6 +112,33 @@ t.test('a segment is built from conditions, and shows how many contacts it has',
   await page.waitForSelector('text=Segment deleted.')
 })
 
+t.test('a topic is created, changed and deleted', async t => {
+  await page.goto('/topics')
+  await page.fill('#name', 'News')
+  await page.selectOption('#default_subscription', 'opt_out')
+  await page.selectOption('#domain', account.domain)
+  await page.click('button:text("Create")')
+  await page.waitForSelector('text=Topic created.')
+  const created = { default_subscription: 'opt_out', domain_id: account.domain_id }
+  const list = await api.request('GET', '/api/topics')
+  shows(t, list.body.data, [{ ...created, name: 'News', description: null, visibility: 'public' }])
+  await page.click('th a:text("News")')
+  await page.waitForSelector('h1:text-is("News")')
+  await page.fill('#name', 'Offers')
+  await page.fill('#description', 'Once a month')
+  await page.selectOption('#visibility', 'private')
+  await page.click('button:text("Save")')
+  await page.waitForSelector('text=Topic saved.')
+  t.strictSame(await findAccessibilityFaults(page), [])
+  const changed = await api.request('GET', '/api/topics')
+  const values = { name: 'Offers', description: 'Once a month', visibility: 'private' }
+  shows(t, changed.body.data, [{ ...created, ...values }])
+  await page.click('summary:text("Delete")')
+  await page.click('details[open] button:text("Delete")')
+  await page.waitForSelector('text=Topic deleted.')
+  shows(t, (await api.request('GET', '/api/topics')).body.data, [])
+})
+
 t.test('a draft is edited beside its preview', async t => {
   const from = `Acme <news@${account.domain}>`
   const { body: contact } = await api.request('POST', '/api/contacts', {
@@ -138,13 +165,13 @@ t.test('a draft is edited beside its preview', async t => {
   await preview.locator('pre:text("April for Dora")').waitFor()
   t.strictSame(await findAccessibilityFaults(page), [])
   await page.fill('#from', 'news@not-ours.com')
-  await page.click('button:text("Save")')
+  await page.click('button:text-is("Save")')
   t.match(await page.textContent('[role=alert] p'), 'not-ours.com')
   t.equal(await page.inputValue('#html'), '<h1>April for {{first_name|friend}}</h1>', 'typed text is kept')
   await page.fill('#from', from)
   await page.fill('#reply_to', 'Help <help@y.com>, info@y.com')
   await page.check('#no_text')
-  await page.click('button:text("Save")')
+  await page.click('button:text-is("Save")')
   await page.waitForSelector('text=Draft saved.')
   const path = `/api/campaigns/${page.url().split('/').at(-1)}`
   const saved = {
@@ -153,11 +180,89 @@ t.test('a draft is edited beside its preview', async t => {
     ...{ audience_id: account.domain_id, segment_id: null, topic_id: null, template_id: null },
   }
   shows(t, (await api.request('GET', path)).body, saved)
-  await page.click('button:text("Save")')
+  await page.click('button:text-is("Save")')
   await page.waitForSelector('text=Draft saved.')
   shows(t, (await api.request('GET', path)).body, saved, 'saving an unchanged form changes nothing')
+  const plain = { ab_test: null, recurrence: null, recurrence_every: null, timezone: 'UTC', poll: null }
+  shows(t, (await api.request('GET', path)).body, plain)
   await api.request('DELETE', path)
   await api.request('DELETE', `/api/contacts/${contact.id}`)
+})
+
+t.test('a draft gets an A/B test, a recurrence and a poll', async t => {
+  const body = { from: `Acme <news@${account.domain}>`, subject: 'May', html: '<p>Hello</p>' }
+  const { body: draft } = await api.request('POST', '/api/campaigns', { body })
+  await page.goto(`/campaigns/${draft.id}`)
+  const isShown = (n: number) => page.isVisible(`#variants_${n}_subject`)
+  t.strictSame([await isShown(0), await isShown(1)], [false, false])
+  await page.selectOption('#variants', '3')
+  t.strictSame([await isShown(0), await isShown(2), await isShown(3)], [true, true, false])
+  const preview = page.frameLocator('iframe[name=preview]')
+  await page.fill('#variants_1_subject', 'June')
+  await preview.locator('text=Subject: June').waitFor()
+  await page.fill('#variants_2_html', '<h1>Hi</h1>')
+  await preview.locator('h1:text("Hi")').waitFor()
+  await page.fill('#variants_2_from', 'Acme <news@other.com>')
+  await page.fill('#test_percentage', '30')
+  await page.selectOption('#winner_metric', 'click_rate')
+  await page.click('summary:text("Time, tracking and poll")')
+  await page.selectOption('#recurrence', 'weekly')
+  await page.fill('#recurrence_every', '2')
+  await page.selectOption('#timezone', 'Europe/Berlin')
+  await page.check('#send_in_local_time')
+  await page.selectOption('#track_opens', 'false')
+  await page.fill('#poll_question', 'Did you like it?')
+  await page.fill('#poll_options', 'Yes\nNo')
+  t.strictSame(await findAccessibilityFaults(page), [])
+  await page.click('button:text-is("Save")')
+  const link = page.locator('[role=alert] a')
+  t.equal(await link.innerText(), '`ab_test.variants[2].from` must be at the domain of `from`.')
+  t.equal(await link.getAttribute('href'), '#variants_2_from')
+  await page.fill('#variants_2_from', `Other <other@${account.domain}>`)
+  await page.click('button:text-is("Save")')
+  await page.waitForSelector('text=Draft saved.')
+  const inherited = { subject: null, preview_text: null, from: null, html: null, text: null }
+  const saved = {
+    ab_test: {
+      ...{ enabled: true, test_percentage: 30, winner_metric: 'click_rate', wait_hours: 4 },
+      variants: [
+        { ...inherited, key: 'A' },
+        { ...inherited, key: 'B', subject: 'June' },
+        { ...inherited, key: 'C', from: `Other <other@${account.domain}>`, html: '<h1>Hi</h1>' },
+      ],
+    },
+    ...{ recurrence: 'weekly', recurrence_every: 2, timezone: 'Europe/Berlin', send_in_local_time: true },
+    ...{ skip_if_mailed_within_hours: null, exclude_unengaged_days: null, track_opens: false, track_clicks: null },
+    poll: {
+      question: 'Did you like it?',
+      options: [
+        { key: 'yes', label: 'Yes' },
+        { key: 'no', label: 'No' },
+      ],
+    },
+  }
+  const path = `/api/campaigns/${draft.id}`
+  shows(t, (await api.request('GET', path)).body, saved)
+  await page.click('button:text-is("Save")')
+  await page.waitForSelector('text=Draft saved.')
+  shows(t, (await api.request('GET', path)).body, saved, 'saving an unchanged form changes nothing')
+
+  await page.fill('#subject', 'Not saved')
+  const questions: string[] = []
+  page.once('dialog', async dialog => {
+    questions.push(dialog.message())
+    await dialog.dismiss()
+  })
+  await page.fill('#expected_recipients', '0')
+  await page.click('button:text("Send campaign")')
+  await waitUntil(() => questions.length > 0, 'the browser asks')
+  t.strictSame(questions, ['Your changes on this page are not saved. Go on without them?'])
+  t.equal(await page.inputValue('#subject'), 'Not saved')
+  await page.selectOption('#variants', '')
+  await page.click('button:text-is("Save")')
+  await page.waitForSelector('h1:text("Not saved")')
+  shows(t, (await api.request('GET', path)).body, { ab_test: null, subject: 'Not saved', recurrence: 'weekly' })
+  await api.request('DELETE', path)
 })
 
 t.test('a campaign is checked, tested and sent, and has a report', async t => {
@@ -180,7 +285,7 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   ])
   t.strictSame(await findAccessibilityFaults(page), [])
   await page.fill('#to', 'me@y.com')
-  await page.click('button:text("Send a test")')
+  await page.click('button:text("Save and send a test")')
   await page.waitForSelector('text=Test email queued.')
   t.match(await checks.last().innerText(), /^✓ pass Test: Sent to me@y.com/)
   await page.fill('#expected_recipients', '2')

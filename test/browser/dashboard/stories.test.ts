@@ -169,7 +169,7 @@ t.test('members sign in over plain http on a private network', async t => {
   await page.goto('/topics')
   await page.fill('#name', 'Of the network')
   await page.click('button:text("Create")')
-  await page.waitForSelector('th:text("Of the network")')
+  await page.waitForSelector('th a:text("Of the network")')
   await page.goto(`/domains/${account.domain_id}`)
   await page.waitForFunction('globalThis.Turbo')
   await page.waitForSelector('time[title]')

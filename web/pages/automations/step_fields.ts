@@ -86,7 +86,7 @@ async function sendFields(visit: Visit, config: Config<'send_email'>): Promise<S
       { name: 'subject', label: 'Subject', value: subject, hint: 'Leave empty to use the subject of the template.' },
       { name: 'reply_to', label: 'Reply-To', value: reply_to.join(', ') },
       { name: 'topic_id', label: 'Topic', type: 'select', value: topic_id, options: [...none, ...topics] },
-      ...contentFields({ html, text }, { rows: 8, hint: 'Leave empty if you choose a template.' }),
+      ...contentFields({ html, text }, { html: { rows: 8, hint: 'Leave empty if you choose a template.' } }),
       {
         name: 'poll',
         label: 'Poll',

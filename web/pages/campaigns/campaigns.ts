@@ -7,10 +7,11 @@ import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { exampleDomain } from '#web/pages/domains/own_domains.ts'
+import type { Form } from '#web/request/form.ts'
 import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { draftPage } from './draft.ts'
-import { fieldsOf, readCampaign, respondPreview } from './editor.ts'
+import { fieldsOf, readCampaign, readDraft, respondPreview } from './editor.ts'
 import { campaignRecipients } from './recipients.ts'
 import { report } from './report.ts'
 
@@ -80,6 +81,12 @@ function buttonsOf(visit: Visit, path: string, status: string) {
   )
 }
 
+async function saveDraft(visit: Visit, form: Form): Promise<void> {
+  const params = idOf(visit)
+  const found = await visit.call<Row>('getCampaign', { params })
+  await visit.call('updateCampaign', { params, body: readDraft(form, found) })
+}
+
 const NOTICES: Record<string, string> = {
   ...{ cancel: 'Campaign canceled.', pause: 'Campaign paused.', resume: 'Campaign resumed.' },
   retry: 'Sending again to the recipients whose email failed.',
@@ -94,7 +101,7 @@ export const campaignRoom: Room = {
       return { to: `/campaigns/${id}`, notice: 'Draft created.' }
     }),
     action('/campaigns/:id', campaign, async (visit, form) => {
-      await visit.call('updateCampaign', { params: idOf(visit), body: readCampaign(form) })
+      await saveDraft(visit, form)
       return { to: `/campaigns/${idOf(visit).id}`, notice: 'Draft saved.' }
     }),
     action('/campaigns/:id/preview', campaign, async (visit, form) => {
@@ -102,6 +109,7 @@ export const campaignRoom: Room = {
       return null
     }),
     action('/campaigns/:id/test', campaign, async (visit, form) => {
+      await saveDraft(visit, form)
       await visit.call('testCampaign', { params: idOf(visit), body: { to: form.addresses('to') } })
       return { to: `/campaigns/${idOf(visit).id}`, notice: 'Test email queued.' }
     }),

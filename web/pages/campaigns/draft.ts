@@ -19,7 +19,7 @@ import { editor } from './editor.ts'
 type Draft = Wire<Campaign>
 type Check = { isDone: boolean; name: string; details: Html | string }
 
-/** The checklist of a draft, and forms to change, test and send it. */
+/** The checklist of a draft, and forms to change and send it. */
 export async function draftPage(visit: Visit, draft: Draft): Promise<Html> {
   const preview = await countRecipients(visit)
   const checks = [
@@ -32,7 +32,7 @@ export async function draftPage(visit: Visit, draft: Draft): Promise<Html> {
   return html`${section('Checklist', html`<ul class="checks">${checks.map(checkHtml)}</ul>`)}
 ${preview instanceof ApiError ? '' : excluded(preview)}
 ${await editor(visit, draft)}
-${visit.mayChange ? section('Send', sendForms(visit, draft, recipients)) : ''}`
+${visit.mayChange ? section('Send', sendForm(visit, draft, recipients)) : ''}`
 }
 
 function checkHtml({ isDone, name, details }: Check): Html {
@@ -95,24 +95,19 @@ async function checkTest(visit: Visit, { id }: Draft): Promise<Check> {
   return { isDone: true, name: 'Test', details }
 }
 
-function sendForms(visit: Visit, { id }: Draft, recipients: number): Html {
-  const path = `/campaigns/${id}`
-  return html`${form(visit, {
-    ...{ action: `${path}/test`, submit: 'Send a test' },
-    fields: [{ name: 'to', label: 'Test addresses', hint: 'Up to 10 addresses, separated by commas.', required: true }],
-  })}
-${form(visit, {
-  ...{ action: `${path}/send`, submit: 'Send campaign', isDangerous: true },
-  fields: [
-    {
-      ...{ name: 'expected_recipients', label: 'Number of recipients', type: 'number', required: true },
-      hint: `Enter ${recipients} to confirm.`,
-    },
-    {
-      name: 'scheduled_at',
-      label: 'Send at',
-      hint: 'Leave empty to send now, or enter a time such as "tomorrow at 9am" (UTC).',
-    },
-  ],
-})}`
+function sendForm(visit: Visit, { id }: Draft, recipients: number): Html {
+  return form(visit, {
+    ...{ action: `/campaigns/${id}/send`, submit: 'Send campaign', isDangerous: true },
+    fields: [
+      {
+        ...{ name: 'expected_recipients', label: 'Number of recipients', type: 'number', required: true },
+        hint: `Enter ${recipients} to confirm.`,
+      },
+      {
+        name: 'scheduled_at',
+        label: 'Send at',
+        hint: 'Leave empty to send now, or enter a time such as "tomorrow at 9am" (UTC).',
+      },
+    ],
+  })
 }

@@ -1,19 +1,21 @@
-import { type PreviewedContent, previewCampaign } from '#flows/campaigns/content/preview_campaign.ts'
+import { previewCampaign } from '#flows/campaigns/content/preview_campaign.ts'
 import { notFound } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
 import { parseAddress, storedAddress } from '#lib/mail/address.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type Html, html } from '#web/html.ts'
-import { type Field, withValue } from '#web/layout/field.ts'
+import { type Field, fieldHtml, withValue } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
 import { section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
-import { contentFields, readText } from '#web/pages/mail/content_fields.ts'
-import { previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
+import { contentFields, readHtml, readText } from '#web/pages/mail/content_fields.ts'
+import { previewButton, previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { abFields, readAbTest } from './ab_fields.ts'
+import { optionFields, readOptions } from './option_fields.ts'
 
 type Found = Wire<Campaign>
 type Named = { id: string; name: string }
@@ -50,11 +52,11 @@ export async function fieldsOf(visit: Visit, found?: Found): Promise<Field[]> {
     await choice('audience_id', 'Audience', 'listAudiences'),
     await choice('topic_id', 'Topic', 'listTopics'),
     await choice('template_id', 'Template', 'listTemplates'),
-    ...contentFields(found, { hint: 'Leave empty if you choose a template.' }),
+    ...contentFields(found, { html: { hint: 'Leave empty if you choose a template.' } }),
   ]
 }
 
-/** Reads the fields of a campaign. */
+/** Reads the fields of a new campaign. */
 export function readCampaign(form: Form) {
   return {
     ...{ name: form.textOrNull('name'), from: form.optional('from'), reply_to: form.addresses('reply_to') },
@@ -64,12 +66,17 @@ export function readCampaign(form: Form) {
   }
 }
 
-function readContent(form: Form): Required<PreviewedContent> {
+function readContent(form: Form) {
   return {
     ...{ subject: form.textOrNull('subject'), preview_text: form.textOrNull('preview_text') },
-    ...{ html: form.text('html') ? form.raw('html') : null, text: readText(form) },
+    ...{ html: readHtml(form), text: readText(form) },
     template_id: form.textOrNull('template_id'),
   }
+}
+
+/** Reads the fields of a draft. */
+export function readDraft(form: Form, { poll }: Found) {
+  return { ...readCampaign(form), ab_test: readAbTest(form), ...readOptions(form, poll) }
 }
 
 /** The fields of a draft beside a preview of the email. View-only members see the preview alone. */
@@ -77,27 +84,35 @@ export async function editor(visit: Visit, found: Found): Promise<Html> {
   const path = `/campaigns/${found.id}`
   const frame = previewFrame(path)
   if (!visit.mayChange) return section('Preview', frame)
-  const recipient: Field = {
-    ...{ name: 'preview_for', label: 'Preview for', value: visit.session.email },
-    hint: 'Address of a contact, whose values are inserted.',
-  }
-  const fields = [...(await fieldsOf(visit, found)), recipient]
-  const preview = { action: `${path}/preview`, variants: found.ab_test?.variants.map(({ key }) => key) ?? [] }
+  const { problem } = visit
+  const options = optionFields(found).map(one => fieldHtml(one, '', problem))
   return section(
     'Content',
     html`<div class="editor">
-${form(visit, { action: path, submit: 'Save', fields, extra: previewButtons(preview) })}
+${form(visit, {
+  ...{ action: path, submit: 'Save', fields: await fieldsOf(visit, found) },
+  extra: html`${abFields(found.ab_test, path, problem)}
+<details class="part"><summary>Time, tracking and poll</summary>${options}</details>
+${testFields(visit).map(one => fieldHtml(one, '', problem))}${buttons(path)}`,
+})}
 <div>${frame}</div></div>`,
   )
 }
 
-/** The first button is also pressed by the script of the page, while somebody types. */
-function previewButtons({ action, variants }: { action: string; variants: string[] }): Html {
-  const button = (name: string, value: string, label: string, isFirst = false) =>
-    html`<button formaction="${action}" formtarget="preview" formnovalidate name="${name}" value="${value}"${isFirst ? html` data-preview` : ''}>${label}</button>`
-  return html`<p>${button('part', 'html', 'Preview', true)}
-${button('part', 'text', 'Preview plain text')}
-${variants.slice(1).map(key => button('variant', key, `Preview variant ${key}`))}</p>`
+function testFields({ session }: Visit): Field[] {
+  return [
+    {
+      ...{ name: 'preview_for', label: 'Preview for', value: session.email },
+      hint: 'Address of a contact, whose values are inserted.',
+    },
+    { name: 'to', label: 'Test addresses', hint: 'Up to 10 addresses, separated by commas.' },
+  ]
+}
+
+function buttons(path: string): Html {
+  return html`<p>${previewButton(path, 'Preview', 'part', 'html', true)}
+${previewButton(path, 'Preview plain text', 'part', 'text')}
+<button formaction="${path}/test">Save and send a test</button></p>`
 }
 
 /** Responds with the email of one recipient for the frame: from the form or, without one, as it is stored. */
@@ -105,7 +120,7 @@ export async function respondPreview(visit: Visit, form: Form | null): Promise<v
   const { account_id, email } = visit.session
   const { id } = idOf(visit)
   const recipient = parseAddress(form?.text('preview_for') ?? '') ?? storedAddress(email)
-  const content = form ? readContent(form) : {}
+  const content = form ? { ...readContent(form), ab_test: readAbTest(form) } : {}
   await respondContent(visit, form?.text('part') === 'text', async () => {
     if (!isUuid(id)) throw notFound('Campaign')
     return previewCampaign(visit.ctx.pool, { account_id, id }, content, recipient, form?.optional('variant'))

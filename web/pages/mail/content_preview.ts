@@ -10,6 +10,14 @@ export function previewFrame(path: string): Html {
   return html`<iframe name="preview" title="Preview" sandbox="${SANDBOX}" src="${path}/preview"></iframe>`
 }
 
+/**
+ * A button that shows the fields of the editor in that frame. `name` and `value`: what the form says in addition. `isLive`: the
+ * script of the page presses it while somebody types, in its fieldset or else in the form.
+ */
+export function previewButton(path: string, label: string, name: string, value: string, isLive = false): Html {
+  return html`<button formaction="${path}/preview" formtarget="preview" formnovalidate name="${name}" value="${value}"${isLive ? html` data-preview` : ''}>${label}</button>`
+}
+
 /** Responds with rendered content for that frame, or with the reason why it cannot be rendered. */
 export async function respondContent(visit: Visit, isText: boolean, render: () => Promise<Rendered>): Promise<void> {
   await respondMail(visit, await show(isText, render))

@@ -1,6 +1,5 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedSegment, Segment } from '#sql/segments/segment_records.ts'
-import type { Topic } from '#sql/topics/topics.ts'
 import { html } from '#web/html.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
@@ -78,42 +77,8 @@ const segmentEditor = recordPage<Wire<Segment>>('/segments/:id/edit', 'getSegmen
   }),
 }))
 
-const topics = listPage<Wire<Topic>>({
-  ...{ path: '/topics', title: 'Topics', operation: 'listTopics', hasPages: false },
-  columns: [
-    { title: 'Name', cell: ({ name }) => name },
-    { title: 'Description', cell: ({ description }) => description ?? '' },
-    { title: 'Default subscription', cell: ({ default_subscription }) => default_subscription.replace('_', ' ') },
-    { title: 'Visibility', cell: ({ visibility }) => visibility },
-  ],
-  empty: visit => [
-    'No topics yet. Create one:',
-    curl(visit, 'POST', '/topics', { name: 'News', default_subscription: 'opt_in' }),
-  ],
-  below: visit =>
-    section(
-      'New topic',
-      form(visit, {
-        ...{ action: '/topics', submit: 'Create' },
-        fields: [
-          { name: 'name', label: 'Name', required: true },
-          { name: 'description', label: 'Description' },
-          {
-            name: 'default_subscription',
-            label: 'Default subscription',
-            type: 'select',
-            options: [
-              ['opt_in', 'subscribed'],
-              ['opt_out', 'not subscribed'],
-            ],
-          },
-        ],
-      }),
-    ),
-})
-
 export const segmentRoom: Room = {
-  pages: [segments, segment, segmentEditor, topics],
+  pages: [segments, segment, segmentEditor],
   actions: [
     action('/segments', segments, async (visit, form) => {
       const body = { name: form.text('name'), domain: form.text('domain'), ...(await readCriteria(visit, form)) }
@@ -128,16 +93,6 @@ export const segmentRoom: Room = {
     action('/segments/:id/delete', segment, async visit => {
       await visit.call('deleteSegment', { params: idOf(visit) })
       return { to: '/segments', notice: 'Segment deleted.' }
-    }),
-    action('/topics', topics, async (visit, form) => {
-      const subscription = form.text('default_subscription')
-      const body = {
-        name: form.text('name'),
-        description: form.optional('description'),
-        default_subscription: subscription,
-      }
-      await visit.call('createTopic', { body })
-      return { to: '/topics', notice: 'Topic created.' }
     }),
   ],
 }

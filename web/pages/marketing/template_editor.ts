@@ -6,7 +6,7 @@ import { form } from '#web/layout/form.ts'
 import { preformatted, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { contentFields, readText } from '#web/pages/mail/content_fields.ts'
-import { previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
+import { previewButton, previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -27,7 +27,7 @@ export function fieldsOf(found?: Found): Field[] {
       value: found?.subject,
       hint: 'May contain variables, such as {{first_name}}.',
     },
-    ...contentFields(found, { required: true }),
+    ...contentFields(found, { html: { required: true } }),
   ]
 }
 
@@ -50,8 +50,8 @@ ${found.text ? section('Text', preformatted(found.text, 'Text of the template'))
   }
   const values = found.variables.map(({ key }) => ({ name: `value_${key}`, label: `Preview value of ${key}` }))
   const to = { name: 'to', label: 'Test addresses', hint: 'Up to 10 addresses, separated by commas.' }
-  const buttons = html`<p><button formaction="${path}/preview" formtarget="preview" formnovalidate data-preview>Preview</button>
-<button formaction="${path}/preview" formtarget="preview" formnovalidate name="part" value="text">Preview plain text</button>
+  const buttons = html`<p>${previewButton(path, 'Preview', 'part', 'html', true)}
+${previewButton(path, 'Preview plain text', 'part', 'text')}
 <button formaction="${path}/test">Save and send a test</button></p>`
   return section(
     'Content',
