@@ -62,7 +62,7 @@ async function fill(): Promise<Record<string, string>> {
   await send_emails({ email_ids: [emails] }, work)
   await work.sender.idle()
   const webhooks = await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] })
-  await post('/topics', { name: HOSTILE, default_subscription: 'opt_in' })
+  const topics = await post('/topics', { name: HOSTILE, description: HOSTILE, default_subscription: 'opt_in' })
   const { body: told } = await api.request('GET', `/api/webhooks/${webhooks}/events`)
   await post('/events', { name: HOSTILE })
   const audiences = await post('/audiences', { name: HOSTILE, domain })
@@ -79,7 +79,7 @@ async function fill(): Promise<Record<string, string>> {
     ...{ logs: log?.id as string, operator: account.id },
     received: await receive(work, account, await compose({ from: { name: TURNED, address: 'ann@y.com' }, ...mail })),
     ...{ segments, contacts, emails, captured: emails, domains: account.domain_id, polls: body.data[0]?.id as string },
-    ...{ audiences, imports, 'contact-properties': properties },
+    ...{ audiences, imports, topics, 'contact-properties': properties },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
     ...{
