@@ -24,31 +24,36 @@ export async function checkBatch(
   may_resubscribe: boolean,
 ): Promise<CheckedBatch> {
   const byAddress = new Map<string, GivenContact>()
+  const optOuts = { unsubscribed: new Set<string>(), do_not_track: new Set<string>() }
   const faults: BatchFault[] = []
   const slice = new TimeSlice()
   for (const [index, item] of items.entries()) {
     try {
       const contact = readContact(item, `contacts[${index}]`, properties)
-      const before = byAddress.get(contact.email)
       byAddress.delete(contact.email) // keeps the order of the winning ones
-      byAddress.set(contact.email, before ? withOptOuts(contact, before, may_resubscribe) : contact)
+      byAddress.set(contact.email, contact)
+      if (contact.unsubscribed) optOuts.unsubscribed.add(contact.email)
+      if (contact.do_not_track) optOuts.do_not_track.add(contact.email)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       faults.push({ index, email: shownAddress(item), message: error.message })
     }
     if (slice.isOver) await slice.pause()
   }
-  const contacts = [...byAddress.values()]
+  const contacts = Array.from(byAddress.values(), contact => withOptOuts(contact, optOuts, may_resubscribe))
   return { contacts, faults, skipped: items.length - faults.length - contacts.length }
 }
 
+/** Addresses of which any contact in the batch opts out. */
+type OptOuts = Record<'unsubscribed' | 'do_not_track', Set<string>>
+
 /** The last contact of an address wins, but keeps the opt-outs of the earlier ones unless it may take them back. */
-function withOptOuts(contact: GivenContact, before: GivenContact, may_resubscribe: boolean): GivenContact {
+function withOptOuts(contact: GivenContact, { unsubscribed, do_not_track }: OptOuts, may_resubscribe: boolean) {
   const isTakenBack = may_resubscribe && contact.unsubscribed === false
   return {
     ...contact,
-    unsubscribed: before.unsubscribed && !isTakenBack ? true : contact.unsubscribed,
-    do_not_track: contact.do_not_track ?? before.do_not_track,
+    unsubscribed: unsubscribed.has(contact.email) && !isTakenBack ? true : contact.unsubscribed,
+    do_not_track: contact.do_not_track ?? (do_not_track.has(contact.email) || null),
   }
 }
 

@@ -32,6 +32,20 @@ t.test('an opt-out of an address repeated in a batch wins, wherever it stands', 
   shows(t, await get('/contacts/bob@b.com'), { unsubscribed: false }, 'taken back by the one that wins')
 })
 
+t.test('an opt-in of an earlier repetition in a batch changes nothing', async t => {
+  await post('/contacts', { email: 'ann@f.com', do_not_track: true })
+  const contacts = [
+    { email: 'ann@f.com', do_not_track: false },
+    { email: 'ann@f.com', first_name: 'Ann' },
+    { email: 'bob@f.com', unsubscribed: true, do_not_track: true },
+    { email: 'bob@f.com', unsubscribed: false, do_not_track: false },
+    { email: 'bob@f.com', first_name: 'Bob' },
+  ]
+  await post('/contacts/batch', { contacts, resubscribe: true })
+  shows(t, await get('/contacts/ann@f.com'), { do_not_track: true, first_name: 'Ann' })
+  shows(t, await get('/contacts/bob@f.com'), { unsubscribed: true, do_not_track: true, first_name: 'Bob' })
+})
+
 t.test('an opt-out of an address repeated in a file wins, wherever it stands', async t => {
   await post('/contacts', { email: 'old@c.com', first_name: 'Old' })
   const others = Array.from({ length: 700 }, (_, n) => `x${n}@c.com,X,`)
