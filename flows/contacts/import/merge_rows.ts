@@ -11,12 +11,16 @@ import type { StageProgress } from './stage_progress.ts'
 const LIMITS = {
   /** Most records per slice. Most slices end earlier, by time (merge_import_slice.sql). */
   slice: 4_000,
-  /** While a slice waits for the lock, others wait behind it. So it gives up soon and lets them pass before it retries. */
-  wait_ms: 50,
   /** How long Postgres merges slices before it responds. Progress, leases and a stop wait for it. */
   within_ms: 250,
 }
+
+/** While a slice waits for the lock, others wait behind it. So it gives up soon and lets them pass before it retries. */
+const WAIT_MS = 50
 const PAUSE_MS = 30
+/** If there is always one that holds the lock for longer, a slice waits longer, but for less than the 2 s of others. */
+const PATIENCE_MS = 2_000
+const LONG_WAIT_MS = 1_500
 
 /** `unstaged`: staged rows are missing. `orphaned`: the domain was deleted. */
 export type Merged = 'done' | 'unstaged' | 'orphaned'
@@ -35,6 +39,7 @@ export async function mergeRows(
 ): Promise<Merged> {
   const entries = new IndexEntries(pool)
   let extended_at = performance.now()
+  let locked_at = performance.now()
   for (let merged = leased.merged_through; ; ) {
     stopping.throwIfAborted()
     const chunks = progress?.chunks ?? 0
@@ -45,7 +50,10 @@ export async function mergeRows(
       await extendImportLeases(pool, [leased], leased.seconds)
       extended_at = performance.now()
     }
-    const { outcome, through } = await mergeNext(pool, leased, stopping)
+    const wait_ms = performance.now() - locked_at > PATIENCE_MS ? LONG_WAIT_MS : WAIT_MS
+    const next = await mergeNext(pool, leased, wait_ms)
+    if (!next) continue
+    const { outcome, through } = next
     progress?.merge(through)
     switch (outcome) {
       case 'merged':
@@ -63,17 +71,17 @@ export async function mergeRows(
         await entries.end()
         return outcome
     }
+    locked_at = performance.now()
   }
 }
 
-async function mergeNext(pool: Pool, leased: Leased, stopping: AbortSignal): Promise<MergedSlices> {
-  for (;;) {
-    try {
-      return await retryConflicts(() => mergeSlices(pool, leased, LIMITS))
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error
-    }
-    await sleep(PAUSE_MS * (0.5 + Math.random()))
-    stopping.throwIfAborted()
+/** Returns null, after a pause, if others have held the lock for as long as it waits. */
+async function mergeNext(pool: Pool, leased: Leased, wait_ms: number): Promise<MergedSlices | null> {
+  try {
+    return await retryConflicts(() => mergeSlices(pool, leased, { ...LIMITS, wait_ms }))
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
   }
+  await sleep(PAUSE_MS * (0.5 + Math.random()))
+  return null
 }

@@ -4,8 +4,8 @@ DROP PROCEDURE IF EXISTS merge_import_slices(uuid, uuid, uuid, integer, integer,
 
 -- Merges the next records of an import into the contacts: one slice, one commit, with its cursor and its counts. It
 -- holds the contact lock of the account exclusively and counts in a shard that nothing else uses, so that writers that
--- take no contact lock, such as an unsubscribe, never wait for it. Waits at most wait_ms for a lock (SQLSTATE 55P03),
--- because others that want the lock wait behind it. Sends no webhook events.
+-- take no contact lock, such as an unsubscribe, never wait for it. Waits at most wait_ms for it, and once it holds it at
+-- most 100 ms for another lock (SQLSTATE 55P03), because others that want the lock wait behind it. Sends no webhook events.
 --
 -- If several records have the same address, the first one is merged. The others are recorded as skipped, but their
 -- opt-outs count (opt_out_repeated.sql). After 100,000 skipped records they are only counted, so that no file fills the
@@ -77,6 +77,7 @@ BEGIN
         RETURN;
       END IF;
       locked_at := clock_timestamp();
+      PERFORM set_config('lock_timeout', least(wait_ms, 100)::text, true);
       -- A job removes the choices about a deleted topic, so none is deleted until the slice is committed.
       IF has_choices OR i.options -> 'topics' <> '[]' THEN
         PERFORM FROM topics t WHERE t.account_id = account AND t.id IN (
