@@ -1,10 +1,10 @@
 import type { JobPayload } from '#lib/jobs.ts'
 import { deleteImportOfDomain } from '#sql/contacts/import/delete_imports.ts'
 import {
-  type Deleted,
   deleteChoicesOfDomain,
   deleteContactsOfDomain,
   deleteCounts,
+  deleteEventsOfDomain,
   deleteMembers,
   deleteProperty,
   removeValues,
@@ -13,8 +13,9 @@ import type { Pool } from '#sql/pool.ts'
 
 /** Rows per statement: few enough that nobody waits long for a lock. */
 const SLICE = 1_000
-/** The same for records of imports, for which nobody waits. */
+/** The same for records of imports, for which nobody waits, and for events, most of which are of other domains. */
 const ERRORS = 10_000
+const EVENTS = 10_000
 
 /**
  * Removes the rest of a deleted domain, audience, segment, topic or property, which may affect millions of contacts.
@@ -24,6 +25,7 @@ export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload
   switch (of) {
     case 'domain':
       await inSlices(() => deleteContactsOfDomain(pool, deleted, SLICE))
+      await walk(last => deleteEventsOfDomain(pool, deleted, last, EVENTS))
       await inSlices(() => deleteChoicesOfDomain(pool, 'optouts', deleted, SLICE))
       await inSlices(() => deleteChoicesOfDomain(pool, 'consents', deleted, SLICE))
       while (await deleteImportOfDomain(pool, deleted, ERRORS));
@@ -35,7 +37,7 @@ export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload
     case 'topic':
       return inSlices(() => deleteMembers(pool, of, deleted, SLICE))
     case 'property':
-      await removeAllValues(pool, deleted)
+      await walk(last => removeValues(pool, deleted, last, SLICE))
       return deleteProperty(pool, deleted)
   }
 }
@@ -44,9 +46,10 @@ async function inSlices(remove: () => Promise<number>): Promise<void> {
   while ((await remove()) === SLICE);
 }
 
-async function removeAllValues(pool: Pool, deleted: Deleted): Promise<void> {
+/** Calls a function with the end of the slice before, until there are no more rows. */
+async function walk(remove: (last: string | null) => Promise<string | null>): Promise<void> {
   for (let last: string | null = null; ; ) {
-    last = await removeValues(pool, deleted, last, SLICE)
+    last = await remove(last)
     if (last === null) return
   }
 }

@@ -38,6 +38,30 @@ export async function deleteContactsOfDomain(
   `)
 }
 
+const Walked = z.object({ last: z.string().nullable() })
+
+/**
+ * Deletes events of a deleted domain, whose contacts may have been deleted before it, among the next events of the account;
+ * returns the id of the last of them, or null at the end.
+ */
+export async function deleteEventsOfDomain(
+  db: Queryable,
+  { account_id, id }: Deleted,
+  after: string | null,
+  limit: number,
+) {
+  const { last } = await db.one(sql.type(Walked)`
+    WITH slice AS MATERIALIZED (
+      SELECT account_id, id, domain_id FROM contact_events
+      WHERE account_id = ${account_id} AND (${after}::uuid IS NULL OR id > ${after}) ORDER BY id LIMIT ${limit}
+    ), deleted AS (
+      DELETE FROM contact_events e USING slice s WHERE s.domain_id = ${id} AND e.account_id = s.account_id AND e.id = s.id
+    )
+    SELECT max(id::text)::uuid AS last FROM slice
+  `)
+  return last
+}
+
 const choices = { optouts: sql.fragment`contact_optouts`, consents: sql.fragment`contact_consents` }
 
 /** Deletes opt-outs or consents of a deleted domain; returns how many, fewer than `limit` if none are left. */
@@ -57,8 +81,6 @@ export async function deleteChoicesOfDomain(
 export async function deleteCounts(db: Queryable, { account_id, id }: Deleted): Promise<void> {
   await db.run(sql.unsafe`DELETE FROM audience_counts WHERE account_id = ${account_id} AND audience_id = ${id}`)
 }
-
-const Walked = z.object({ last: z.string().nullable() })
 
 /** Removes the values of a deleted property from the next contacts by id; returns the last of them, or null at the end. */
 export async function removeValues(db: Queryable, deleted: Deleted, after: string | null, limit: number) {
