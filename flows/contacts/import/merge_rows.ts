@@ -39,7 +39,7 @@ export async function mergeRows(
 ): Promise<Merged> {
   const entries = new IndexEntries(pool)
   let extended_at = performance.now()
-  let locked_at = performance.now()
+  let merged_at = performance.now()
   for (let merged = leased.merged_through; ; ) {
     stopping.throwIfAborted()
     const chunks = progress?.chunks ?? 0
@@ -50,7 +50,7 @@ export async function mergeRows(
       await extendImportLeases(pool, [leased], leased.seconds)
       extended_at = performance.now()
     }
-    const wait_ms = performance.now() - locked_at > PATIENCE_MS ? LONG_WAIT_MS : WAIT_MS
+    const wait_ms = performance.now() - merged_at > PATIENCE_MS ? LONG_WAIT_MS : WAIT_MS
     const next = await mergeNext(pool, leased, wait_ms)
     if (!next) continue
     const { outcome, through } = next
@@ -71,7 +71,7 @@ export async function mergeRows(
         await entries.end()
         return outcome
     }
-    locked_at = performance.now()
+    merged_at = performance.now()
   }
 }
 
