@@ -11,7 +11,7 @@ import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
   const notice = cutReturned(whole).slice(0, 8_000)
-  const subject = headers.get('subject') ?? ''
+  const subject = withoutReturned(headers.get('subject') ?? '')
   const opening = `${subject}\n${notice.slice(0, 2_000)}`
   if (!FAILED.test(opening) && !REPLY.test(notice) && !LATE.test(subject)) return []
   if (NOT_FAILED.test(subject) || (ARRIVED.test(opening) && !FAILED.test(notice))) return []
@@ -26,6 +26,12 @@ export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]
     const status = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(diagnostic)?.[1] ?? null
     return { address, original: null, action: isDelayed ? 'delayed' : 'failed', status, diagnostic }
   })
+}
+
+/** Returns a subject without that of the returned message, which many programs append: `Undeliverable: Our newsletter`. */
+function withoutReturned(subject: string): string {
+  const head = subject.split(':', 1)[0] as string
+  return FAILED.test(head) ? head : subject
 }
 
 const MAX_RECIPIENTS = 50
