@@ -21,11 +21,25 @@ function resultsOf(raw: string): (string | null)[][] {
 const GONE = [['ann@other.example', 'failed', 'recipient', 'NoEmail']]
 
 t.test('a bounce is read whatever the subject of the returned message says', async t => {
-  for (const subject of ['March newsletter', 'Weekly digest', 'Your receipt', 'Vacation offers', 'Delay of your order']) {
+  for (const subject of [
+    'March newsletter',
+    'Weekly digest',
+    'Your receipt',
+    'Vacation offers',
+    'Delay of your order',
+  ]) {
     const raw = notice(`From: ${DAEMON}\nSubject: Undeliverable: ${subject}`, UNREACHED)
     t.same(resultsOf(raw), GONE, subject)
   }
   const late = 'Subject: Mail delivery problem: message delayed 4 hours'
   const text = 'Delivery is delayed. We will keep trying.\n\nann@other.example\n'
   t.same(resultsOf(notice(`From: ${DAEMON}\n${late}`, text))[0]?.slice(0, 2), ['ann@other.example', 'delayed'])
+})
+
+t.test('the subject of the returned message is no reason', async t => {
+  const text = UNREACHED.replace('Hello', 'No spam, no virus').replace(
+    'e-mail account does not exist',
+    'recipient name is not recognized',
+  )
+  t.same(resultsOf(notice(`From: ${DAEMON}\nSubject: Undeliverable: x`, text)), GONE)
 })
