@@ -53,7 +53,7 @@ export const AGAINST_US: Rule[] = [
   },
   {
     class: 'policy',
-    words: /(?<![?&])\bip[=:] ?\d|rejected by this user/i,
+    words: /(?<![?&])\bip[=:] ?\d|\binvalid ip\b|rejected by this user/i,
     reply:
       '554 IP=192.0.2.1 - A problem occurred. (Ask your postmaster for help or to contact tosa@rx.t-online.de to clarify.) (BL)',
   },

@@ -1,6 +1,6 @@
 import { type Bounce, describeBounce } from '#lib/delivery/bounce_details.ts'
 import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
-import { parseReply, type ReplyClass } from '#lib/delivery/smtp_reply.ts'
+import { parseReply, type ReplyClass, type Stage } from '#lib/delivery/smtp_reply.ts'
 import { makeStorable } from '#lib/json/unstorable_json.ts'
 import type { ReportedRecipient } from './report.ts'
 
@@ -21,7 +21,7 @@ export type ReportedRefusal = {
 export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
   const reply = makeStorable(replyOf(recipient))
   const parsed = parseReply(reply)
-  const stage = UNAMBIGUOUS_STATUS.test(parsed.enhanced ?? '') ? 'rcpt' : 'dot'
+  const stage = stageOf(recipient.command, parsed.enhanced ?? '')
   const reply_class = classifyReply({ ...parsed, stage })
   // If the recipient is the cause, the next message will fail too, whichever command failed.
   const outcome = reply_class.class === 'recipient' ? 'bounced' : 'failed'
@@ -31,6 +31,12 @@ export function judgeRecipient(recipient: ReportedRecipient): ReportedRefusal {
     bounce: describeBounce(reply, { class: reply_class.class, outcome }),
     reply,
   }
+}
+
+/** Returns the command that was refused. If that is unknown, vague words must not be taken for a refusal of the recipient. */
+function stageOf(command: ReportedRecipient['command'], status: string): Stage {
+  if (command === 'mail') return 'mail'
+  return command === 'rcpt' || UNAMBIGUOUS_STATUS.test(status) ? 'rcpt' : 'dot'
 }
 
 /** Statuses about the address, the mailbox or the route, which mean the same whichever command was refused. */

@@ -1,6 +1,7 @@
 import { readDeliveryStatus } from './delivery_status.ts'
 import { mayComplain, readFeedbackReport, readPlainComplaint } from './feedback_report.ts'
 import { parameterOf, type ReportPart, readHeaders, readParts } from './mime_parts.ts'
+import { withCommands } from './refused_command.ts'
 import { findAddress, type Report, type ReportedRecipient } from './report.ts'
 import { readTextBounce } from './text_bounce.ts'
 
@@ -20,9 +21,10 @@ export function readReport(raw: Uint8Array): Report | null {
   if (complaint) return complaint
   if (isReceipt(type, parts)) return null
   const recipients = parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
-  if (recipients.length > 0) return { kind: 'delivery', recipients: recipients.map(one => withWords(one, parts)) }
+  if (recipients.length > 0)
+    return { kind: 'delivery', recipients: withCommands(recipients, parts).map(one => withWords(one, parts)) }
   const bounces = isDaemon ? readTextBounce(headers, parts) : []
-  return bounces.length > 0 ? { kind: 'delivery', recipients: bounces } : null
+  return bounces.length > 0 ? { kind: 'delivery', recipients: withCommands(bounces, parts) } : null
 }
 
 /**

@@ -9,6 +9,8 @@ export type ReportedRecipient = {
   /** RFC 3463, such as 5.1.1. */
   status: string | null
   diagnostic: string
+  /** The command that the server refused, if the notice names it. */
+  command?: 'mail' | 'rcpt'
 }
 
 /** A report about a message that was sent. `texts` of a complaint are where our token may be. */

@@ -43,3 +43,48 @@ t.test('the subject of the returned message is no reason', async t => {
   )
   t.same(resultsOf(notice(`From: ${DAEMON}\nSubject: Undeliverable: x`, text)), GONE)
 })
+
+const POSTFIX = 'This is the mail system at host mx.example.\n\n'
+const EXIM = 'A message that you sent could not be delivered to one or more of its\nrecipients.\n\n'
+
+/** A notice with a delivery status, which does not name the refused command, and with words, which do. */
+const withStatus = (words: string, status: string) =>
+  notice(
+    'From: MAILER-DAEMON@mx.example\nSubject: Undelivered Mail\nContent-Type: multipart/report; boundary=b',
+    `--b\n\n${words}\n--b\nContent-Type: message/delivery-status\n\nReporting-MTA: dns; mx.example\n\n${status}\n--b--\n`,
+  )
+
+const status = (address: string, reply: string) =>
+  `Final-Recipient: rfc822; ${address}\nAction: failed\nStatus: 5.0.0\nDiagnostic-Code: smtp; ${reply}\n`
+
+t.test('a notice is judged by the command that it says was refused', async t => {
+  const ann = 'ann@other.example'
+  const vague = '550 BAD_ADDRESS'
+  const missing = '553 5.1.0 acme.com does not exist'
+  const rows: [words: string, reply: string, cause: string][] = [
+    [`${POSTFIX}<${ann}>: host mx said: ${vague} (in reply to\n    RCPT TO command)\n`, vague, 'recipient'],
+    [`${POSTFIX}<${ann}>: host mx said: ${vague} (in reply to end of DATA\n    command)\n`, vague, 'content'],
+    [`${POSTFIX}<${ann}>: host mx said: ${missing} (in reply to MAIL FROM\n    command)\n`, missing, 'sender'],
+    [
+      `${EXIM}  ${ann}\n    SMTP error from remote mail server after RCPT TO:<${ann}>:\n    ${vague}`,
+      vague,
+      'recipient',
+    ],
+    [
+      `${EXIM}  ${ann}\n    SMTP error from remote mail server after MAIL FROM:<b@acme.com>:\n    ${missing}`,
+      missing,
+      'sender',
+    ],
+    [`<${ann}>\n\n... while talking to mx:\n>>> RCPT To:<${ann}>\n<<< ${vague}\n`, vague, 'recipient'],
+    [`<${ann}>\n\n... while talking to mx:\n>>> DATA\n<<< ${vague}\n`, vague, 'content'],
+  ]
+  for (const [words, reply, cause] of rows) {
+    t.equal(resultsOf(withStatus(words, status(ann, reply)))[0]?.[2], cause, words)
+  }
+  const bob = 'bob@other.example'
+  const two = `${POSTFIX}<${ann}>: host mx said: ${vague} (in reply to RCPT TO command)\n\n<${bob}>: host mx said: ${vague} (in reply to end of DATA command)\n`
+  const causes = resultsOf(withStatus(two, `${status(ann, vague)}\n${status(bob, vague)}`)).map(([, , cause]) => cause)
+  t.same(causes, ['recipient', 'content'])
+  const qmail = `Hi. This is the qmail-send program.\n\n<${ann}>:\n192.0.2.1 does not like recipient.\nRemote host said: ${vague}\n`
+  t.equal(resultsOf(notice('From: MAILER-DAEMON@mx.example\nSubject: failure notice', qmail))[0]?.[2], 'recipient')
+})
