@@ -73,8 +73,12 @@ function isFromDaemon(headers: Map<string, string>): boolean {
   return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'
 }
 
-/** If the notice has no reason of its own, adds the words before it, if there are any. */
+/**
+ * If neither the status nor the diagnostic says why, adds the words before them, if there are any. Words may end in the footer of
+ * a virus scanner, so a status that names the cause counts alone.
+ */
 function withWords(recipient: ReportedRecipient, parts: ReportPart[]): ReportedRecipient {
+  if (/^[45]\.[12]\.[1-9]/.test(recipient.status ?? '')) return recipient
   if (/[a-z]{3}/i.test(recipient.diagnostic.replace(/^[a-z0-9-]+;/i, ''))) return recipient
   const words = parts.find(part => part.type === 'text/plain' && !mayBeStatus(part))?.text ?? ''
   const at = recipient.address ? words.toLowerCase().indexOf(recipient.address) : -1

@@ -88,3 +88,10 @@ t.test('a notice is judged by the command that it says was refused', async t => 
   const qmail = `Hi. This is the qmail-send program.\n\n<${ann}>:\n192.0.2.1 does not like recipient.\nRemote host said: ${vague}\n`
   t.equal(resultsOf(notice('From: MAILER-DAEMON@mx.example\nSubject: failure notice', qmail))[0]?.[2], 'recipient')
 })
+
+t.test('the footer of a virus scanner does not override the status of a notice', async t => {
+  const words =
+    'Delivery to the following recipients failed.\n\n  ann@other.example\n\n____________\nThis email has been scanned for viruses and spam by Scan.\n'
+  const given = 'Final-Recipient: rfc822;ann@other.example\nAction: failed\nStatus: 5.1.1\n'
+  t.same(resultsOf(withStatus(words, given)), GONE)
+})
