@@ -1,4 +1,5 @@
 import { firstValues, readHeader, splitMessage } from '#lib/mail/mime/header.ts'
+import { decodeQuoted, decodeText } from './report_text.ts'
 
 /**
  * A leaf of the tree of parts, decoded. Header names are in lower case, values are unfolded; the first of a repeated name counts.
@@ -86,13 +87,11 @@ function splitAt(body: Buffer, boundary: string): Buffer[] {
 }
 
 function decode(headers: Map<string, string>, body: Buffer): string {
+  const charset = parameterOf(headers.get('content-type') ?? '', 'charset')
   const encoding = (headers.get('content-transfer-encoding') ?? '').toLowerCase()
-  if (encoding.startsWith('base64'))
-    return Buffer.from(body.toString('latin1'), 'base64').toString().replace(/\r\n?/g, '\n')
-  if (!encoding.startsWith('quoted-printable')) return body.toString()
-  const plain = body
-    .toString('latin1')
-    .replace(/=[ \t]*\n/g, '')
-    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  return Buffer.from(plain, 'latin1').toString()
+  if (encoding.startsWith('base64')) {
+    return decodeText(Buffer.from(body.toString('latin1'), 'base64'), charset).replace(/\r\n?/g, '\n')
+  }
+  if (!encoding.startsWith('quoted-printable')) return decodeText(body, charset)
+  return decodeText(decodeQuoted(body.toString('latin1').replace(/=[ \t]*\n/g, '')), charset)
 }

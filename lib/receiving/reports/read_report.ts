@@ -3,6 +3,7 @@ import { mayComplain, readFeedbackReport, readPlainComplaint } from './feedback_
 import { parameterOf, type ReportPart, readHeaders, readParts } from './mime_parts.ts'
 import { withCommands } from './refused_command.ts'
 import { findAddress, type Report, type ReportedRecipient } from './report.ts'
+import { decodeField } from './report_text.ts'
 import { readTextBounce } from './text_bounce.ts'
 
 /**
@@ -68,7 +69,7 @@ const MAX_FROM = 1_000
 
 /** Tells whether the sender is a program that writes bounces, and not a person. */
 function isFromDaemon(headers: Map<string, string>): boolean {
-  const from = (headers.get('from') ?? '').slice(0, MAX_FROM)
+  const from = decodeField((headers.get('from') ?? '').slice(0, MAX_FROM))
   const address = findAddress(/<([^>]*)>/.exec(from)?.[1] ?? from) ?? ''
   return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'
 }

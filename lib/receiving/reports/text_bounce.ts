@@ -2,6 +2,7 @@ import { getDomain } from 'tldts'
 import { domainOf } from '#lib/mail/address.ts'
 import type { ReportPart } from './mime_parts.ts'
 import { findAddress, type ReportedRecipient } from './report.ts'
+import { decodeField } from './report_text.ts'
 import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 
 /**
@@ -11,7 +12,7 @@ import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
   const notice = cutReturned(whole).slice(0, 8_000)
-  const subject = withoutReturned(headers.get('subject') ?? '')
+  const subject = withoutReturned(decodeField(headers.get('subject') ?? ''))
   const opening = `${subject}\n${notice.slice(0, 2_000)}`
   if (!FAILED.test(opening) && !REPLY.test(notice) && !LATE.test(subject)) return []
   if (NOT_FAILED.test(subject) || (ARRIVED.test(opening) && !FAILED.test(notice))) return []
@@ -42,7 +43,7 @@ function listAddresses(texts: string[]): string[] {
 }
 
 const FAILED =
-  /undeliver|(?:could|can|was|were|has|have|is)(?: ?not|n't) (?:be |been )?(?:able to )?(?:deliver|reach|sen[dt]|complet|process|accept|found|relay|rout)|unable to (?:deliver|send|relay|complete|route)|delivery (?:[\w() ]{0,30})?(?:fail|error|problem|was refused)|fail(?:ed|ure)[\w ]{0,30}(?:deliver|recipient|address|permanent)|returned (?:mail|to sender|message)|mail delivery fail|failure notice|did not reach|didn.t (?:get|reach)|not delivered|permanent (?:fatal )?error|non[- ]?delivery|rejected|no such user|unknown (?:user|address|recipient)|unzustellbar|nicht zugestellt|non remis|n'a pas pu être|non (?:è stato )?(?:possibile )?(?:recapitat|consegnat)|no se (?:ha )?pud|no (?:ha )?pud?o (?:ser )?(?:entrega|envia)|no entregad|kunde inte leverera|退信|无法(?:投递|送达|发送)|配信できません|was blocked|message (?:blocked|bounced)|bounced|gave up|error (?:has )?(?:occurred|delivering)|had delivery (?:errors|problems)|delivery problems|was aborted|не доставлен|не было доставлено/i
+  /undeliver|(?:could|can|was|were|has|have|is)(?: ?not|n't) (?:be |been )?(?:able to )?(?:deliver|reach|sen[dt]|complet|process|accept|found|relay|rout)|unable to (?:deliver|send|relay|complete|route)|delivery (?:[\w() ]{0,30})?(?:fail|error|problem|was refused)|fail(?:ed|ure)[\w ]{0,30}(?:deliver|recipient|address|permanent)|returned (?:mail|to sender|message)|mail delivery fail|failure notice|did not reach|didn.t (?:get|reach)|not delivered|permanent (?:fatal )?error|non[- ]?delivery|rejected|no such user|unknown (?:user|address|recipient)|unzustellbar|nicht zugestellt|non remis|n'a pas pu être|non (?:è stato )?(?:possibile )?(?:recapitat|consegnat)|no se (?:ha )?pud|no (?:ha )?pud?o (?:ser )?(?:entrega|envia)|no entregad|kunde inte leverera|退信|无法(?:被)?(?:投递|送达|发送)|(?:投递|发送)失败|[配送]信できません|配達できません|was blocked|message (?:blocked|bounced)|bounced|gave up|error (?:has )?(?:occurred|delivering)|had delivery (?:errors|problems)|delivery problems|was aborted|не доставлен|не было доставлено/i
 
 const REPLY = /(?:^|\s)(?:5\d\d|4\d\d)[ -][#(]?[45]\.\d+\.\d+/
 
@@ -62,7 +63,7 @@ const FINAL =
 
 /** The beginning of the returned message, whose addresses are not those of the notice. */
 const RETURNED =
-  /^[ \t>]*-{2,}.{0,60}(?:below this line|copy of (?:the|your)|original (?:message|mail)|returned|message (?:headers?|follows|text)|headers?|forwarded|unsent|начало|ursprüngl).*$|^-{3,}[ \t]*$|^(?:Return-Path|Received|DKIM-Signature|MIME-Version|X-Originating-IP): ?.*$|^(?:the )?(?:original message|message headers?)(?: (?:follows?|was|headers))?:?[ \t]*$|^Original (?:message|headers).*:?[ \t]*$|^Your (?:original )?message (?:reads|follows).*$/im
+  /^[ \t>]*-{2,}.{0,60}(?:below this line|copy of (?:the|your)|original (?:message|mail)|returned|message (?:headers?|follows|text)|headers?|forwarded|unsent|начало|ursprüngl).*$|^-{3,}[ \t]*\n+(?=[A-Za-z][\w-]*:[ \t])|^(?:Return-Path|Received|DKIM-Signature|MIME-Version|X-Originating-IP): ?.*$|^(?:the )?(?:original message|message headers?)(?: (?:follows?|was|headers))?:?[ \t]*$|^Original (?:message|headers).*:?[ \t]*$|^Your (?:original )?message (?:reads|follows).*$/im
 
 function cutReturned(text: string): string {
   let from = 0

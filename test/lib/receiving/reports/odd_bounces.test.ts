@@ -95,3 +95,28 @@ t.test('the footer of a virus scanner does not override the status of a notice',
   const given = 'Final-Recipient: rfc822;ann@other.example\nAction: failed\nStatus: 5.1.1\n'
   t.same(resultsOf(withStatus(words, given)), GONE)
 })
+
+t.test('a bounce is read in the charset that it names, or with a subject in encoded words alone', async t => {
+  const rows = [
+    [
+      'Content-Type: text/plain; charset=koi8-r',
+      '\xf0\xc9\xd3\xd8\xcd\xcf \xce\xc5 \xc4\xcf\xd3\xd4\xc1\xd7\xcc\xc5\xce\xcf',
+    ],
+    ['Content-Type: text/plain; charset=gb2312', '\xd3\xca\xbc\xfe\xce\xde\xb7\xa8\xcd\xb6\xb5\xdd'],
+    [
+      'Content-Type: text/plain; charset=iso-2022-jp',
+      '\x1b\x24B<!\x24N%"%I%l%9\x24XG[?.\x24G\x24-\x24^\x24;\x24s\x1b(B',
+    ],
+    ['Subject: =?gb2312?B?z7XNs83L0MU=?=', 'x'],
+  ] as const
+  for (const [field, words] of rows) {
+    const raw = notice(`From: MAILER-DAEMON@mx.example\n${field}`, `${words}\n\nann@other.example:\n5.1.1\n`)
+    t.same(resultsOf(raw), GONE, field)
+  }
+})
+
+t.test('a line of dashes before the recipient is no end of the notice', async t => {
+  const words =
+    'For assistance, write to <help@mx.example>.\n\n----------\n\n<ann@other.example>: host mx said: 550 User unknown\n'
+  t.same(resultsOf(notice('From: MAILER-DAEMON@mx.example\nSubject: Undelivered Mail', words)), GONE)
+})
