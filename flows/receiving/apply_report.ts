@@ -34,11 +34,11 @@ export async function findReport(
   { mail_from, received_for }: { mail_from: string; received_for: string[] },
   find: FindDelivery,
 ): Promise<ReadReport> {
-  const report = readReport(raw)
-  const shown = report?.kind === 'complaint' ? report.texts : []
-  const deliveries = await findNamed([...received_for, ...shown], find)
+  const reached = await findNamed(received_for, find)
+  const path = reached.length === 0 ? 'none' : mail_from === '' ? 'null' : 'path'
+  const report = readReport(raw, path)
+  const deliveries = report?.kind === 'complaint' ? await findNamed([...received_for, ...report.texts], find) : reached
   if (!report) {
-    const path = deliveries.length === 0 ? 'none' : mail_from === '' ? 'null' : 'path'
     return { isReport: false, outcomes: [], fault: seemsReport(raw, path) ? UNREAD : null }
   }
   const outcomes = new Map(

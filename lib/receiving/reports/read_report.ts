@@ -6,17 +6,20 @@ import { findAddress, type Report, type ReportedRecipient } from './report.ts'
 import { decodeField } from './report_text.ts'
 import { readTextBounce } from './text_bounce.ts'
 
+/** Whether a message came to a return path. `path`: it did; `null`: it did, with the null sender. */
+export type Path = 'none' | 'path' | 'null'
+
 /**
  * Parses a report about a message that was sent: a delivery status notification (RFC 3464), a feedback report (RFC 5965), or a
  * bounce in plain text. Returns null for anything else, such as a reply that quotes a report. The content is untrusted: the
  * caller decides whether it is about mail of ours.
  */
-export function readReport(raw: Uint8Array): Report | null {
+export function readReport(raw: Uint8Array, path: Path = 'none'): Report | null {
   const headers = readHeaders(raw)
   const type = headers.get('content-type') ?? ''
   const isReport = /^\s*multipart\/report/i.test(type)
-  const isDaemon = isFromDaemon(headers)
-  if (!isReport && !isDaemon && !mayComplain(headers)) return null
+  const mayReturn = path === 'null' && !isReply(headers)
+  if (!isReport && !mayReturn && !isFromDaemon(headers) && !mayComplain(headers)) return null
   const { parts } = readParts(raw)
   const complaint = isReport ? readFeedbackReport(parts) : readPlainComplaint(headers, parts)
   if (complaint) return complaint
@@ -24,15 +27,16 @@ export function readReport(raw: Uint8Array): Report | null {
   const recipients = parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
   if (recipients.length > 0)
     return { kind: 'delivery', recipients: withCommands(recipients, parts).map(one => withWords(one, parts)) }
-  const bounces = isDaemon ? readTextBounce(headers, parts) : []
+  const isBounce = isFromDaemon(headers) || isStatus(type) || (mayReturn && returnsMessage(parts))
+  const bounces = isBounce ? readTextBounce(headers, parts) : []
   return bounces.length > 0 ? { kind: 'delivery', recipients: withCommands(bounces, parts) } : null
 }
 
 /**
  * Tells whether a message that `readReport` could not parse is probably a report of failure: by its type, or because a program
- * sent it to a return path. `path`: 'none' if it did not come to a return path; 'null' if it did, with the null sender.
+ * sent it to a return path.
  */
-export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): boolean {
+export function seemsReport(raw: Uint8Array, path: Path): boolean {
   const headers = readHeaders(raw)
   const type = headers.get('content-type') ?? ''
   if (/^\s*multipart\/report/i.test(type)) {
@@ -40,8 +44,26 @@ export function seemsReport(raw: Uint8Array, path: 'none' | 'path' | 'null'): bo
     return !isReceipt(type, parts) && !parts.some(part => part.type === 'message/feedback-report')
   }
   if (path === 'none') return false
-  // Absence notes have the null sender too; their header says that a program replied for a person.
-  return isFromDaemon(headers) || (path === 'null' && !/^auto-replied/i.test(headers.get('auto-submitted') ?? ''))
+  return isFromDaemon(headers) || (path === 'null' && !isReply(headers))
+}
+
+/** Absence notes have the null sender too; their header says that a program replied for a person. */
+function isReply(headers: Map<string, string>): boolean {
+  return /^auto-replied/i.test(headers.get('auto-submitted') ?? '')
+}
+
+/** Detects a delivery status notification by its type, whoever sent it. */
+function isStatus(type: string): boolean {
+  return /^\s*multipart\/report/i.test(type) && /^delivery-status$/i.test(parameterOf(type, 'report-type') ?? '')
+}
+
+/** Detects a returned message, which bounces of any sender have, but no absence note. */
+function returnsMessage(parts: ReportPart[]): boolean {
+  return parts.some(
+    ({ type, text }) =>
+      /^(?:message\/(?:rfc822|global)|text\/rfc822-headers)/.test(type) ||
+      (type === 'text/plain' && /^Received: /m.test(text)),
+  )
 }
 
 /** Detects a delivery status, which some declare as text or as a file. */
@@ -70,7 +92,9 @@ const MAX_FROM = 1_000
 /** Tells whether the sender is a program that writes bounces, and not a person. */
 function isFromDaemon(headers: Map<string, string>): boolean {
   const from = decodeField((headers.get('from') ?? '').slice(0, MAX_FROM))
-  const address = findAddress(/<([^>]*)>/.exec(from)?.[1] ?? from) ?? ''
+  const inner = /<([^>]*)>/.exec(from)?.[1]
+  // Some write <MAILER-DAEMON>, without a domain.
+  const address = findAddress(inner ?? from) ?? inner ?? ''
   return DAEMON.test(`${address.replace(/@.*/, '@')} ${from.replace(/<[^>]*>/, '')}`) || from.trim() === '<>'
 }
 

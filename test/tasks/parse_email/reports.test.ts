@@ -129,6 +129,32 @@ t.test('a bounce by SMTP turns delivered into bounced and suppresses', async t =
   t.equal(again.events.filter(event => event.type === 'bounced').length, 1, 'a second one changes nothing')
 })
 
+t.test(
+  'a bounce counts from any sender if it came to the return path with the null sender and the message',
+  async t => {
+    const account = await newAccount(world)
+    const text = 'Your mail could not be delivered to <ann@y.com>.\r\n550 5.1.1 No such user\r\n'
+    const head = 'From: no-reply@gateway.example\r\nSubject: Mail\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n'
+    const message = `Content-Type: message/rfc822\r\n\r\nFrom: hello@${account.domain}\r\nTo: ann@y.com\r\n\r\nHello\r\n`
+    const raw = `${head}--b\r\n\r\n${text}--b\r\n${message}--b--\r\n`
+    const rows: [status: string, raw: string, from?: string][] = [
+      ['bounced', raw],
+      ['bounced', `${head.replace(/C.*/, '')}\r\n${text}\r\nReceived: from mailbrook.test\r\n`],
+      ['bounced', raw.replace('no-reply@gateway.example', 'Mail Robot <MAILER-DAEMON>')],
+      ['bounced', raw.replace('mixed;', 'report; report-type=delivery-status;').replace(/From: n.*\r\n/, '')],
+      ['delivered', raw, 'no-reply@gateway.example'],
+      ['delivered', raw.replace('Subject', 'Auto-Submitted: auto-replied\r\nSubject')],
+      ['delivered', `${head.replace(/C.*/, '')}\r\nI cannot be reached. ann@y.com is no longer valid.\r\n`],
+    ]
+    for (const [expected, given, from = ''] of rows) {
+      const { id, path } = await send(account)
+      await deliver([{ to: path, raw: given, from }])
+      t.equal((await readEmail(world, account, id)).status, expected, given)
+      await query('DELETE FROM suppressions WHERE account_id = $1', [account.id])
+    }
+  },
+)
+
 t.test('a late bounce gets the same outcome as a rejection in the session', async t => {
   const account = await newListener(world)
   const rows: [status: string, words: string, verdict: string, reason: string][] = [
