@@ -50,7 +50,7 @@ function beginning(raw: Uint8Array, bytes: number): Buffer {
 function collect(headers: Map<string, string>, body: Buffer, depth: number, parts: ReportPart[]): void {
   const field = headers.get('content-type') ?? 'text/plain'
   const type = (/^\s*([^\s;]+)/.exec(field)?.[1] ?? 'text/plain').toLowerCase()
-  const boundary = type.startsWith('multipart/') ? parameterOf(field, 'boundary') : null
+  const boundary = type.startsWith('multipart/') ? (parameterOf(field, 'boundary') ?? guessBoundary(body)) : null
   if (boundary === null) {
     if (parts.length < MAX_PARTS) parts.push({ type, headers, text: decode(headers, body) })
     return
@@ -63,6 +63,14 @@ function collect(headers: Map<string, string>, body: Buffer, depth: number, part
     const inner = splitHeaders(part)
     collect(inner.headers, inner.body, depth + 1, parts)
   }
+}
+
+/** Returns the boundary of a multipart that names none, for example since its parameter stands on a line of its own. */
+function guessBoundary(body: Buffer): string | null {
+  return (
+    /^--([^\s-][^\n]{0,200}|-{1,200}[^\s-][^\n]{0,200})$/m.exec(body.toString('latin1', 0, 10_000))?.[1]?.trimEnd() ??
+    null
+  )
 }
 
 const LF = 10

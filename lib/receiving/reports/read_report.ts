@@ -24,11 +24,14 @@ export function readReport(raw: Uint8Array, path: Path = 'none'): Report | null 
   const complaint = isReport ? readFeedbackReport(parts) : readPlainComplaint(headers, parts)
   if (complaint) return complaint
   if (isReceipt(type, parts)) return null
-  const recipients = parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
+  const isWhole = returnsMessage(parts)
+  const isBounce = isFromDaemon(headers) || isStatus(type) || (mayReturn && isWhole)
+  const own = readStatuses(parts)
+  const recipients = own.length > 0 || !isBounce ? own : readStatuses(wrappedParts(parts))
   if (recipients.length > 0)
     return { kind: 'delivery', recipients: withCommands(recipients, parts).map(one => withWords(one, parts)) }
-  const isBounce = isFromDaemon(headers) || isStatus(type) || (mayReturn && returnsMessage(parts))
-  const bounces = isBounce ? readTextBounce(headers, parts) : []
+  // A notice that came to a return path needs no name: the path tells the recipient.
+  const bounces = isBounce ? readTextBounce(headers, parts, isWhole && path !== 'none') : []
   return bounces.length > 0 ? { kind: 'delivery', recipients: withCommands(bounces, parts) } : null
 }
 
@@ -64,6 +67,19 @@ function returnsMessage(parts: ReportPart[]): boolean {
       /^(?:message\/(?:rfc822|global)|text\/rfc822-headers)/.test(type) ||
       (type === 'text/plain' && /^Received: /m.test(text)),
   )
+}
+
+function readStatuses(parts: ReportPart[]): ReportedRecipient[] {
+  return parts.flatMap(part => (mayBeStatus(part) ? readDeliveryStatus(part.text) : []))
+}
+
+/** Returns the parts of notifications that a gateway has attached to a notice of its own. */
+function wrappedParts(parts: ReportPart[]): ReportPart[] {
+  return parts
+    .filter(({ type }) => type === 'message/rfc822')
+    .map(({ text }) => Buffer.from(text))
+    .filter(raw => isStatus(readHeaders(raw).get('content-type') ?? ''))
+    .flatMap(raw => readParts(raw).parts)
 }
 
 /** Detects a delivery status, which some declare as text or as a file. */

@@ -8,24 +8,33 @@ import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 /**
  * Parses a bounce in plain text: of qmail, old Exim and Exchange, Notes, and other programs with formats of their own. The caller
  * has checked that a program wrote the message. Returns an empty list if the text does not say that something failed, or for whom.
+ * `mayBeNameless`: it may leave out for whom.
  */
-export function readTextBounce(headers: Map<string, string>, parts: ReportPart[]): ReportedRecipient[] {
+export function readTextBounce(
+  headers: Map<string, string>,
+  parts: ReportPart[],
+  mayBeNameless: boolean,
+): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
   const notice = cutReturned(whole).slice(0, 8_000)
   const subject = withoutReturned(decodeField(headers.get('subject') ?? ''))
   const opening = `${subject}\n${notice.slice(0, 2_000)}`
   if (!FAILED.test(opening) && !REPLY.test(notice) && !LATE.test(subject)) return []
   if (NOT_FAILED.test(subject) || (ARRIVED.test(opening) && !FAILED.test(notice))) return []
-  const named = headers.get('x-failed-recipients')
+  const named = listAddresses(decodeField(headers.get('x-failed-recipients') ?? '').split(','))
   const [from, to] = ['from', 'to'].map(name => findAddress(headers.get(name) ?? '')) as [string | null, string | null]
-  const addresses = named ? listAddresses(named.split(',')) : findRecipients(notice, from, to)
+  const addresses = named.length > 0 ? named : findRecipients(notice, from, to)
   const isDelayed = LATE.test(subject) || (DELAYED.test(notice) && !FINAL.test(notice))
+  const action = isDelayed ? 'delayed' : 'failed'
+  if (addresses.length === 0 && mayBeNameless) {
+    return [{ address: null, original: null, action, status: null, diagnostic: reasonOf(notice, '') }]
+  }
   const reasons = addresses.length > 1 ? ownReasons(notice, addresses) : new Map<string, string>()
   return addresses.map(address => {
     // A reason for one recipient says nothing about another.
     const diagnostic = reasons.get(address) ?? (reasons.size > 0 ? '' : reasonOf(notice, address))
     const status = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(diagnostic)?.[1] ?? null
-    return { address, original: null, action: isDelayed ? 'delayed' : 'failed', status, diagnostic }
+    return { address, original: null, action, status, diagnostic }
   })
 }
 

@@ -1,0 +1,55 @@
+import t from 'tap'
+import { readReport } from '#lib/receiving/reports/read_report.ts'
+import { cpuMs } from '#test/support/cpu_time.ts'
+import { deliveryNotices } from '#test/support/mail/bounces/delivery_notices.ts'
+import { shows } from '#test/support/shows.ts'
+
+const read = (raw: string, path: 'none' | 'path' | 'null' = 'null') => readReport(Buffer.from(raw), path)
+const HEAD = 'From: postmaster@other.example\nSubject: Undeliverable: Hello\n'
+const RETURNED = '--b\nContent-Type: message/rfc822\n\nFrom: hello@acme.com\nTo: ann@other.example\n\nHello\n--b--\n'
+
+t.test('a notice without an address is read if it came to a return path with the message', async t => {
+  const words =
+    'did not reach the following recipient(s):\n\nAnn Smith on Sat, 21 Nov 2026\n    The recipient name is not recognized\n'
+  const raw = `${HEAD}Content-Type: multipart/mixed; boundary=b\n\n--b\n\nYour message\n\n${words}${RETURNED}`
+  shows(t, read(raw), { recipients: [{ address: null, action: 'failed', diagnostic: /not recognized/ }] })
+  t.equal(read(raw, 'none'), null)
+  t.equal(read(`${HEAD}\n${words}`), null, 'without the message')
+  const weeks = raw
+    .replace('Undeliverable: Hello', 'Warning: delayed')
+    .replace('not recognized', 'known; we will keep trying')
+  shows(t, read(weeks), { recipients: [{ action: 'delayed' }] })
+})
+
+t.test('recipients in encoded words are found', async t => {
+  const word = Buffer.from('ann@other.example').toString('base64')
+  const raw = `${HEAD}X-Failed-Recipients: =?UTF-8?B?${word}?=\n\nDelivery to the following recipient failed permanently\n`
+  shows(t, read(raw), { recipients: [{ address: 'ann@other.example', action: 'failed' }] })
+  shows(t, read(raw.replace(word, 'eA==').concat('\nann@other.example\n')), {
+    recipients: [{ address: 'ann@other.example' }],
+  })
+})
+
+t.test('a notification that a gateway has attached to its notice is read', async t => {
+  const [first] = deliveryNotices
+  const wrap = (inner: string) =>
+    `${HEAD}Content-Type: multipart/mixed; boundary=w\n\n--w\n\nThese addresses had permanent errors:\n\n--w\nContent-Type: message/rfc822\n\n${inner.replaceAll('\r\n', '\n')}\n--w--\n`
+  const { recipient = '', raw = '' } = first ?? {}
+  shows(t, read(wrap(raw)), { recipients: [{ address: recipient, action: 'failed' }] })
+  t.equal(read(wrap(raw).replace('postmaster@', 'ann@'), 'path'), null, 'attached by a person')
+  const deep = wrap(
+    `${'Content-Type: multipart/report; report-type=delivery-status; boundary=w\n\n--w\nContent-Type: message/rfc822\n\n'.repeat(4_000)}`,
+  )
+  const ms = await cpuMs(() => read(deep))
+  t.ok(ms < 1_000, `${ms} ms`)
+})
+
+t.test('a bounce is read without the boundary that its header lost', async t => {
+  const part =
+    '------=_1.2\nContent-Type: text/plain\n\nError: no such user here\n\n  RCPT TO: ann@other.example\n\n------=_1.2--\n'
+  const lost = 'Content-Type: multipart/mixed;\nboundary="----=_1.2"\n'
+  for (const type of [lost, 'Content-Type: multipart/mixed\n']) {
+    const raw = `From: post_master@other.example\nSubject: Re: Hello\n${type}\n${part}`
+    shows(t, read(raw, 'none'), { recipients: [{ address: 'ann@other.example', action: 'failed' }] })
+  }
+})
