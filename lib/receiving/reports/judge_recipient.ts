@@ -1,5 +1,7 @@
 import { type Bounce, describeBounce } from '#lib/delivery/bounce_details.ts'
+import { FULL, withoutAddresses } from '#lib/delivery/refusal_words.ts'
 import { classifyReply } from '#lib/delivery/refusals/classify_reply.ts'
+import { saysWhy } from '#lib/delivery/refusals/rules.ts'
 import { parseReply, type ReplyClass, type Stage } from '#lib/delivery/smtp_reply.ts'
 import { makeStorable } from '#lib/json/unstorable_json.ts'
 import type { ReportedRecipient } from './report.ts'
@@ -51,6 +53,8 @@ function replyOf({ status, diagnostic }: ReportedRecipient): string {
   const own = enhanced ?? /(?<![\d.])#?([45]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(words)?.[1] ?? null
   // The server's own status takes precedence, unless it only says that it failed.
   const said = own === null || own.endsWith('.0.0') ? (status ?? own) : own
-  const final = said?.startsWith('4') ? 450 : 550
+  // Gmail gives 4.0.0 for domains that do not exist: a status without a detail says less than words.
+  const isVague = said?.endsWith('.0.0') && saysWhy(withoutAddresses(words)) && !FULL.test(words)
+  const final = said?.startsWith('4') && !isVague ? 450 : 550
   return [code ?? final, said, (code ? text : words) || 'No reason was given.'].filter(part => part !== null).join(' ')
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { judgeRecipient } from '#lib/receiving/reports/judge_recipient.ts'
 import { readReport } from '#lib/receiving/reports/read_report.ts'
 import { cpuMs } from '#test/support/cpu_time.ts'
 import { deliveryNotices } from '#test/support/mail/bounces/delivery_notices.ts'
@@ -52,4 +53,18 @@ t.test('a bounce is read without the boundary that its header lost', async t => 
     const raw = `From: post_master@other.example\nSubject: Re: Hello\n${type}\n${part}`
     shows(t, read(raw, 'none'), { recipients: [{ address: 'ann@other.example', action: 'failed' }] })
   }
+})
+
+t.test('words decide about a failure whose status says no more than that it is temporary', async t => {
+  const causeOf = (status: string, diagnostic: string) =>
+    judgeRecipient({ address: null, original: null, action: 'failed', status, diagnostic: `smtp; ${diagnostic}` }).class
+  const missing =
+    "DNS Error: 80335577 DNS type 'mx' lookup of other.example responded with code NXDOMAIN Domain name not found"
+  const none = 'The domain does not receive email according to the administrator: returned Null MX'
+  t.equal(causeOf('4.0.0', missing), 'recipient')
+  t.equal(causeOf('4.0.0', none), 'recipient')
+  t.equal(causeOf('4.4.3', missing), 'transient')
+  t.equal(causeOf('4.0.0', 'Mailbox full'), 'transient')
+  t.equal(causeOf('4.0.0', 'Host not found, try again'), 'transient')
+  t.equal(causeOf('4.0.0', '451 Domain name not found'), 'transient')
 })
