@@ -84,4 +84,10 @@ export const EXPIRED: Rule[] = [
       /(?:connect\w*|operation|session|conversation|server|host)\b.{0,60}\btimed? ?out|connection (?:refused|reset|lost|dropped)|(?:no route to|unable to contact) host|network (?:is )?unreachable/i,
     reply: '550 connect to mx.acme.com[192.0.2.1]:25: Connection timed out',
   },
+  {
+    class: 'transient',
+    words:
+      /after multiple (?:retries|attempts)|delivery failed \d+ attempts|hosts? have been failing|not accept our requests to connect|host not reachable|\bfor the last \d+ seconds|(?:exceeded|maximum) (?:maximum )?delivery attempts/i,
+    reply: '550 Could not deliver for the last 432000 seconds. Giving up.',
+  },
 ]

@@ -70,7 +70,14 @@ t.test('a server that refuses us or our sender at RCPT says nothing about the re
       '550 5.1.1 unable to verify user (sender)',
     ],
     'failed infrastructure': ['550 Server error', '550 Unexpected error', '550 Protocol error'],
-    'failed transient': ['550 System busy', '550 Please try again later'],
+    'failed transient': [
+      '550 System busy',
+      '550 Please try again later',
+      '550 Unable to deliver message after multiple retries, giving up.',
+      '550 Delivery failed 20 attempts',
+      '550 all hosts have been failing for a long time',
+      '550 The recipient server did not accept our requests to connect.',
+    ],
   }
   for (const [verdict, replies] of Object.entries(rows)) {
     for (const reply of replies) t.equal(judgeInSession(reply), verdict, reply)
