@@ -19,7 +19,8 @@ export const server = {
     }),
   PORT: port.default(3000).describe('Port of the HTTP API.'),
   BASE_URL: baseUrl.optional().meta({
-    description: 'Public URL of this server. The base URL of the API is this with `/api` after it.',
+    description:
+      'Public URL of this server. The base URL of the API is this with `/api` after it. Use a host name of its own: the dashboard and `/docs` do not work below a path.',
     unset: '`http://localhost:PORT`',
   }),
   WEB_CONCURRENCY: count

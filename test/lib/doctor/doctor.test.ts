@@ -234,6 +234,11 @@ t.test('BASE_URL must be public, use TLS and resolve', async t => {
     { level: 'ok' },
     { check: 'TRUSTED_PROXIES' },
   ])
+  shows(t, await check('https://api.acme.com/mail'), [
+    { level: 'warning', finding: /has a path: .* the dashboard/, fix: /^BASE_URL=https:\/\/api\.acme\.com {3}/ },
+    { level: 'ok' },
+    { check: 'TRUSTED_PROXIES' },
+  ])
   shows(t, await check('http://api.acme.com'), [
     { level: 'ok' },
     { level: 'warning', fix: /^BASE_URL=https:\/\/api\.acme\.com/ },
