@@ -1,10 +1,11 @@
 import type { Blobs } from '#flows/files/blobs.ts'
 import { Base64Decoder } from '#lib/files/upload/base64_decoder.ts'
 import type { StringPart } from '#lib/files/upload/extract_strings.ts'
+import { FileDigest } from '#lib/files/upload/file_digest.ts'
 import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
 import { ArrivingBlob } from './arriving_blob.ts'
 
-type Arriving = { decoder: Base64Decoder; blob: ArrivingBlob }
+type Arriving = { decoder: Base64Decoder | FileDigest; blob: ArrivingBlob }
 
 /** The files of one body. They arrive one after the other, and each is stored while it arrives. */
 export class ArrivingFiles {
@@ -18,8 +19,11 @@ export class ArrivingFiles {
   }
 
   /** Returns the file after its last part, otherwise null. */
-  async take({ bytes, is_last }: StringPart): Promise<UploadedContent | WrongContent | null> {
-    this.#current ??= { decoder: new Base64Decoder(), blob: new ArrivingBlob(this.#blobs, this.#account_id) }
+  async take({ bytes, is_list, is_last }: StringPart): Promise<UploadedContent | WrongContent | null> {
+    this.#current ??= {
+      decoder: is_list ? new FileDigest() : new Base64Decoder(),
+      blob: new ArrivingBlob(this.#blobs, this.#account_id),
+    }
     const { decoder, blob } = this.#current
     await blob.write(decoder.write(bytes))
     if (!is_last) return null

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from '#lib/errors.ts'
-import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
+import { MAX_FILE_BYTES } from '#lib/files/upload/file_digest.ts'
 import { UploadedContent } from '#lib/files/upload/uploaded_content.ts'
 import { type Address, parseAddress } from '#lib/mail/address.ts'
 import { safeContentType, safeFilename, validateContentId, withCharset } from '#lib/mail/attachment_limits.ts'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { MAX_FILE_BYTES } from '#lib/files/upload/base64_decoder.ts'
+import { MAX_FILE_BYTES } from '#lib/files/upload/file_digest.ts'
 import { UploadedContent, WrongContent } from '#lib/files/upload/uploaded_content.ts'
 import { type Address, formatAddress, parseAddress } from '#lib/mail/address.ts'
 import { safeFilename, withCharset } from '#lib/mail/attachment_limits.ts'

@@ -4,7 +4,7 @@ import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { defaultFilename, validateAttachment } from '#lib/mail/attachment_limits.ts'
 import { counted, refuse } from '#lib/zod_fields.ts'
 
-/** All files together; the size of one file is limited where it is decoded (lib/files/upload/base64_decoder.ts). */
+/** All files together; the size of one file is limited where it is decoded (lib/files/upload/file_digest.ts). */
 export const MAX_ATTACHMENTS_BYTES = 40 * 1024 * 1024
 const MAX_ATTACHMENTS = 100
 const MAX_PATH = 2_048
@@ -18,7 +18,7 @@ const content = z.unknown().transform((value, context): UploadedContent | null =
 })
 const Content = content.optional().meta({
   ...{ type: ['string', 'null'], contentEncoding: 'base64' },
-  description: 'The file in base64. Give either `content` or `path`.',
+  description: 'The file in base64. Give either `content` or `path`. A list of its bytes, as numbers, is accepted too.',
 })
 
 const fields = z

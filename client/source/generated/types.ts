@@ -2233,7 +2233,7 @@ export type NamecheapCredentials = {
 export type NewAttachment = {
   /** Default: the last segment of `path`, or `attachment`. */
   filename?: string | null
-  /** The file in base64. Give either `content` or `path`. */
+  /** The file in base64. Give either `content` or `path`. A list of its bytes, as numbers, is accepted too. */
   content?: string | Uint8Array | null
   /** URL that the file is fetched from when the email is sent. */
   path?: string | null

@@ -1,10 +1,4 @@
-import { createHash } from 'node:crypto'
-
-/** 25 MiB: the largest attachment (contract 2). */
-export const MAX_FILE_BYTES: number = 25 * 1024 * 1024
-
-/** `fault` follows the name of the decoded field: `attachments[0].content must have at most 26,214,400 bytes`. */
-export type Decoded = { bytes: Buffer; size: number; sha256: Buffer } | { fault: string }
+import { type Decoded, FileDigest } from './file_digest.ts'
 
 const NO_LETTER = /[^A-Za-z0-9+/_-]/
 const PADDING = /^=*$/
@@ -21,37 +15,33 @@ for (const character of ' \t\r\n') isWhiteSpace[character.charCodeAt(0)] = 1
  * would silently skip it or stop there, and the file would arrive damaged.
  */
 export class Base64Decoder {
-  readonly #limit: number
-  readonly #hash = createHash('sha256')
-  #size = 0
+  readonly #digest: FileDigest
   /** Text that is not decoded yet: less than a group of four letters, and perhaps the padding after it. */
   #rest = ''
-  #fault: string | null = null
 
-  constructor(limit: number = MAX_FILE_BYTES) {
-    this.#limit = limit
+  constructor(limit?: number) {
+    this.#digest = new FileDigest(limit)
   }
 
   /** The first fault so far. Everything after it is dropped, so the caller may stop. */
   get fault(): string | null {
-    return this.#fault
+    return this.#digest.fault
   }
 
   /** Takes ASCII and returns the bytes of complete groups; empty after a fault. */
   write(piece: Buffer): Buffer {
-    if (this.#fault) return NOTHING
+    if (this.fault) return NOTHING
     const text = this.#rest + piece.toString('latin1')
-    return this.#count(this.#decodeGroups(text, text.length) ?? this.#decodeLetters(withoutWhiteSpace(text)))
+    return this.#digest.write(this.#decodeGroups(text, text.length) ?? this.#decodeLetters(withoutWhiteSpace(text)))
   }
 
   /** To be called once. `bytes` are those of the last, incomplete group: at most two. */
   end(): Decoded {
     const [letters, padding] = splitLetters(withoutWhiteSpace(this.#rest))
-    if (!PADDING.test(padding)) this.#fault ??= faultOf(padding)
-    else if (letters.length === 1) this.#fault ??= 'must be whole base64: it was cut short'
-    else if (padding && (!letters || letters.length + padding.length !== 4)) this.#fault ??= WRONG_PADDING
-    const bytes = this.#count(Buffer.from(letters, 'base64'))
-    return this.#fault ? { fault: this.#fault } : { bytes, size: this.#size, sha256: this.#hash.digest() }
+    if (!PADDING.test(padding)) this.#digest.fault ??= faultOf(padding)
+    else if (letters.length === 1) this.#digest.fault ??= 'must be whole base64: it was cut short'
+    else if (padding && (!letters || letters.length + padding.length !== 4)) this.#digest.fault ??= WRONG_PADDING
+    return this.#digest.end(Buffer.from(letters, 'base64'))
   }
 
   /** Returns null if there are other characters among the letters: the native decoder then returns fewer bytes than it should. */
@@ -65,17 +55,9 @@ export class Base64Decoder {
 
   #decodeLetters(text: string): Buffer {
     const [letters, padding] = splitLetters(text)
-    if (!PADDING.test(padding)) this.#fault = faultOf(padding)
-    else if (padding.length > 3) this.#fault = WRONG_PADDING
-    return (this.#fault ? null : this.#decodeGroups(text, letters.length)) ?? NOTHING
-  }
-
-  #count(bytes: Buffer): Buffer {
-    this.#size += bytes.length
-    if (this.#size > this.#limit) this.#fault ??= `must have at most ${this.#limit.toLocaleString('en')} bytes`
-    if (this.#fault) return NOTHING
-    this.#hash.update(bytes)
-    return bytes
+    if (!PADDING.test(padding)) this.#digest.fault = faultOf(padding)
+    else if (padding.length > 3) this.#digest.fault = WRONG_PADDING
+    return (this.fault ? null : this.#decodeGroups(text, letters.length)) ?? NOTHING
   }
 }
 

@@ -1,7 +1,9 @@
 import { scheduler } from 'node:timers/promises'
-import { type ExtractOptions, type Skeleton, StringExtractor, type StringPart } from './string_extractor.ts'
+import type { ExtractOptions, Skeleton, StringPart } from './extracted.ts'
+import { StringExtractor } from './string_extractor.ts'
 
-export { TooLargeError } from './string_extractor.ts'
+export { NotBytesError } from './byte_list_reader.ts'
+export { TooLargeError } from './extracted.ts'
 export type { ExtractOptions, StringPart }
 
 /** Bytes per turn of the event loop. Without a limit, one turn would read megabytes from each fast client. */
@@ -10,7 +12,7 @@ const TURN_BYTES = 64 * 1024
 /**
  * Extracts large strings from a JSON text as it arrives, so that only its skeleton has to be stored and parsed. JSON.parse of the
  * skeleton fails exactly when it would fail on the text; errors inside the extracted strings, which the skeleton does not
- * contain, are thrown here as SyntaxError. The strings are decoded as in `StringReader`. If a key occurs twice, both strings are
+ * contain, are thrown here as SyntaxError, and lists of anything but bytes as NotBytesError. The strings are decoded as in `StringReader`. If a key occurs twice, both strings are
  * extracted, but only the last one is in the parsed skeleton.
  *
  * Waits for `take` before it reads on; an error of `take` ends it. Throws TooLargeError beyond the limits. A stream that is not
@@ -18,7 +20,7 @@ const TURN_BYTES = 64 * 1024
  * destroyOnReturn: false })`.
  */
 export async function extractStrings(
-  text: AsyncIterable<Buffer>,
+  text: AsyncIterable<Buffer> | Iterable<Buffer>,
   options: ExtractOptions,
   take: (part: StringPart) => void | Promise<void>,
 ): Promise<Skeleton> {

@@ -1,30 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '#lib/json/bytes.ts'
+import { ByteListReader } from './byte_list_reader.ts'
+import { type ExtractOptions, type Skeleton, type StringPart, TooLargeError } from './extracted.ts'
 import { GrowingBuffer } from './growing_buffer.ts'
 import { type JsonPath, PathTracker } from './path_tracker.ts'
 import { StringReader } from './string_reader.ts'
 
-export type ExtractOptions = {
-  /** Paths to the strings to extract. The root must be an object or an array. */
-  paths: readonly JsonPath[]
-  /** Most bytes of the skeleton. */
-  max_bytes: number
-  max_strings: number
-  /** Called with the current length of the skeleton. Nothing more is read until it resolves. */
-  onLength?: (bytes: number) => Promise<void>
-}
-
-/** Bytes of the string `index`, in order; the last part may be empty. `is_well_formed`: no lone surrogates so far. */
-export type StringPart = { path: JsonPath; index: number; bytes: Buffer; is_last: boolean; is_well_formed: boolean }
-
-/** The text with a placeholder for each string. `indexOf` returns the index for a placeholder, and null for any other value. */
-export type Skeleton = { bytes: Buffer; indexOf: (value: unknown) => number | null }
-
-type Wanted = { path: JsonPath; reader: StringReader }
-
-export class TooLargeError extends Error {
-  override readonly name = 'TooLargeError'
-}
+type Wanted = { path: JsonPath; reader: StringReader | ByteListReader }
 
 /** Extracts strings piece by piece. It only finds where strings begin and end; JSON.parse checks everything else. */
 export class StringExtractor {
@@ -81,6 +63,7 @@ export class StringExtractor {
         this.#beginString(piece, at + 1)
         return at + 1
       }
+      if (byte === OPEN_ARRAY && this.#beginList(piece, at)) return at + 1
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) path.open(byte === OPEN_ARRAY)
       else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) path.close()
       else if (byte === COMMA) path.comma()
@@ -96,15 +79,29 @@ export class StringExtractor {
       this.#key_start = path === 'key' ? this.#skeleton.length + at - this.#kept : null
     } else {
       this.#keep(piece, at)
-      if (this.#count === this.#options.max_strings) throw new TooLargeError(`more than ${this.#count} strings`)
-      this.#wanted = { path, reader: new StringReader() }
+      this.#want({ path, reader: new StringReader() })
     }
+  }
+
+  #beginList(piece: Buffer, at: number): boolean {
+    const path = this.#options.lists && this.#path.nextString()
+    if (!path || path === 'key' || !this.#options.lists?.includes(path)) return false
+    this.#keep(piece, at)
+    this.#append(Buffer.from('"'))
+    this.#want({ path, reader: new ByteListReader() })
+    return true
+  }
+
+  #want(wanted: Wanted): void {
+    if (this.#count === this.#options.max_strings) throw new TooLargeError(`more than ${this.#count} strings`)
+    this.#wanted = wanted
   }
 
   #readWanted({ path, reader }: Wanted, piece: Buffer, start: number, parts: StringPart[]): number {
     const { end, bytes } = reader.read(piece, start)
     const { isDone: is_last, isWellFormed: is_well_formed } = reader
-    if (bytes.length > 0 || is_last) parts.push({ path, index: this.#count, bytes, is_last, is_well_formed })
+    const is_list = reader instanceof ByteListReader
+    if (bytes.length > 0 || is_last) parts.push({ path, index: this.#count, bytes, is_list, is_last, is_well_formed })
     if (reader.isDone) {
       this.#append(Buffer.from(`${this.#token}${this.#count++}"`))
       this.#kept = end

@@ -42,13 +42,18 @@ export function decodeContents(body: unknown): void {
 
 type Attached = { attachments?: unknown }
 
-/** Replaces the `content` of each attachment in the body of a send, single or batch, if it is a string. */
+/**
+ * Replaces the `content` of each attachment in the body of a send, single or batch, if it is a string, or a Buffer as JSON.stringify
+ * writes it. Older versions of the resend package send files in this form.
+ */
 export function replaceContents(body: unknown, replace: (text: string) => unknown): void {
   for (const email of Array.isArray(body) ? body : [body]) {
     const attachments = (email as Attached | null)?.attachments
     if (!Array.isArray(attachments)) continue
     for (const attachment of attachments) {
-      if (typeof attachment?.content === 'string') attachment.content = replace(attachment.content)
+      const content = attachment?.content
+      const text = content?.type === 'Buffer' ? content.data : content
+      if (typeof text === 'string') attachment.content = replace(text)
     }
   }
 }
