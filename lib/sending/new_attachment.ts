@@ -21,6 +21,12 @@ const Content = content.optional().meta({
   description: 'The file in base64. Give either `content` or `path`. A list of its bytes, as numbers, is accepted too.',
 })
 
+/** With or without the angle brackets of a Content-ID field. */
+const ContentId = z
+  .string()
+  .transform(id => id.replace(/^<(.*)>$/s, '$1'))
+  .nullish()
+
 const fields = z
   .object({
     filename: z.string().nullish().describe('Default: the last segment of `path`, or `attachment`.'),
@@ -31,26 +37,25 @@ const fields = z
       .enum(['attachment', 'inline'])
       .nullish()
       .describe('Default: `inline` with a `content_id`, else `attachment`.'),
-    // With or without the angle brackets of a Content-ID field.
-    content_id: z
-      .string()
-      .transform(id => id.replace(/^<(.*)>$/s, '$1'))
-      .nullish()
-      .describe('Lets the HTML show an image, as `cid:CONTENT_ID`.'),
+    content_id: ContentId.describe('Lets the HTML show an image, as `cid:CONTENT_ID`.'),
+    inline_content_id: ContentId.describe('An older name of `content_id` in libraries of Resend.'),
   })
   .superRefine((attachment, context) => {
     if (!attachment.content === !attachment.path) {
       refuse(context, 'invalid_attachment', 'must have either `content` or `path`')
     }
-    const refused = validateAttachment({ ...attachment, filename: filenameOf(attachment) })
+    const refused = validateAttachment(completed(attachment))
     if (refused) context.addIssue({ code: 'custom', path: [refused.field], message: refused.reason })
   })
-const NewAttachment = withTwins(fields)
-  .transform(file => ({ ...file, filename: filenameOf(file) }))
-  .meta({ id: 'NewAttachment' })
+const NewAttachment = withTwins(fields).transform(completed).meta({ id: 'NewAttachment' })
 export type NewAttachment = z.output<typeof NewAttachment>
 
 type Described = { filename?: string | null; path?: string | null; content_type?: string | null }
+type Named = Described & { content_id?: string | null; inline_content_id?: string | null }
+
+function completed<File extends Named>({ inline_content_id, ...file }: File) {
+  return { ...file, content_id: file.content_id ?? inline_content_id, filename: filenameOf(file) }
+}
 
 function filenameOf({ filename, path, content_type }: Described): string {
   return filename ?? defaultFilename(path ?? null, content_type ?? null)

@@ -2243,6 +2243,8 @@ export type NewAttachment = {
   content_disposition?: "attachment" | "inline" | null
   /** Lets the HTML show an image, as `cid:CONTENT_ID`. */
   content_id?: string | null
+  /** An older name of `content_id` in libraries of Resend. */
+  inline_content_id?: string | null
 }
 
 export type NewAudience = {

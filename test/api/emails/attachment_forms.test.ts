@@ -60,3 +60,25 @@ t.test('lists of anything but bytes, and other objects, are rejected', async t =
     shows(t, { status, body }, { status: 422, body: { message: '`attachments[0].content` must be base64: a string.' } })
   }
 })
+
+t.test('the content id of an attachment can have its older name', async t => {
+  const [files] = [emailWith('eA==', 'eA==', 'eA==').attachments]
+  const names = [
+    { inline_content_id: '<logo>' },
+    { inlineContentId: 'foot' },
+    { content_id: 'a', inline_content_id: 'b' },
+  ]
+  const attachments = files.map((file, n) => ({ ...file, ...names[n] }))
+  const { body } = await post('/emails', { ...emailWith(), attachments })
+  const { body: list } = await api.request('GET', `/api/emails/${body.id}/attachments`)
+  shows(t, list.data, [
+    { content_id: 'logo', content_disposition: 'inline' },
+    { content_id: 'foot', content_disposition: 'inline' },
+    { content_id: 'a' },
+  ])
+  const { body: refused } = await post('/emails', {
+    ...emailWith(),
+    attachments: [{ ...files[0], inline_content_id: 'a b' }],
+  })
+  t.match(refused.message, /^`attachments\[0\]\.content_id` must /)
+})
