@@ -8,7 +8,9 @@ import {
   listDueCampaigns,
   lockDueCampaign,
 } from '#sql/campaigns/start/start_campaign.ts'
-import type { Pool } from '#sql/pool.ts'
+import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 import { type CampaignConfig, checkCampaign } from './check_campaign.ts'
 import { beginSending } from './start_campaign.ts'
 
@@ -45,10 +47,22 @@ async function startDue({ pool, config, log }: Services, campaign: CampaignId): 
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     log.warn({ campaign_id: campaign.id, error: error.message }, 'a scheduled campaign could not be sent')
-    await pool.transaction(async tx => {
-      if (!(await lockDueCampaign(tx, campaign))) return
-      await failCampaign(tx, campaign, error.message)
-      await announceCampaigns(tx, 'campaign.failed', [campaign])
-    })
+    while (!(await retryConflicts(() => pool.transaction(tx => failPart(tx, campaign, error.message)))));
   }
+}
+
+/** Emails of the last run that are canceled per commit. */
+const CANCELED = 500
+
+/**
+ * Fails a campaign that is due, and cancels what its last run still tries to send, since nothing of a failed campaign is
+ * claimed. Returns true once it has failed.
+ */
+async function failPart(tx: Tx, campaign: CampaignId, error: string): Promise<boolean> {
+  if (!(await lockDueCampaign(tx, campaign))) return true
+  const { account_id, id: campaign_id } = campaign
+  if ((await cancelDeliveries(tx, { account_id, campaign_id }, CANCELED)) > 0) return false
+  await failCampaign(tx, campaign, error)
+  await announceCampaigns(tx, 'campaign.failed', [campaign])
+  return true
 }

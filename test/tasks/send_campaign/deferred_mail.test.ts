@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { start_campaigns } from '#tasks/start_campaigns.ts'
 import { startApi } from '#test/support/api.ts'
@@ -63,7 +63,8 @@ t.test('emails that servers refuse for the moment do not hold back the rest of a
   t.strictSame(await statesOf(campaign), { queued: 14 })
 })
 
-t.test('a run ends before the next one is due although some emails are deferred, and DELETE cancels these', async t => {
+/** A daily campaign whose first run has ended, within an hour of the next, although its two emails are deferred. */
+async function endWithDeferred(t: Test) {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
   await addMany(account, 2)
@@ -92,9 +93,22 @@ t.test('a run ends before the next one is due although some emails are deferred,
   const { rows } = await pg.query('SELECT run, outcome, skipped FROM campaign_runs WHERE campaign_id = $1', [id])
   t.strictSame(rows, [{ run: 1, outcome: 'sent', skipped: 0 }])
   t.strictSame(await statesOf(campaign), { queued: 2 })
+  return { api, campaign, id }
+}
 
+t.test('a run ends before the next one is due although some emails are deferred, and DELETE cancels these', async t => {
+  const { api, campaign, id } = await endWithDeferred(t)
   t.equal((await api.request('DELETE', `/api/campaigns/${id}`)).status, 200)
   t.strictSame(await statesOf(campaign), { canceled: 2 })
+})
+
+t.test('deferred emails are canceled if the next run cannot begin', async t => {
+  const { api, campaign, id } = await endWithDeferred(t)
+  await pg.query('UPDATE campaigns SET html = NULL WHERE id = $1', [id])
+  await makeNextRunDue(world, campaign)
+  await start_campaigns({}, work)
+  t.strictSame(await statesOf(campaign), { canceled: 2 })
+  shows(t, (await api.request('GET', `/api/campaigns/${id}/stats`)).body, { status: 'failed', canceled: 2, pending: 0 })
 })
 
 t.test('the time until a winner is chosen begins once half of the emails of the test are finished', async t => {
