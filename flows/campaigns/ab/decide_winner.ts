@@ -1,7 +1,7 @@
 import type { AbTest, WinnerMetric } from '#lib/campaigns/ab_test.ts'
 import { chooseWinner } from '#lib/campaigns/choose_winner.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
-import { decide } from '#sql/campaigns/ab/decision.ts'
+import { decide, findDecision } from '#sql/campaigns/ab/decision.ts'
 import {
   type CampaignVariant,
   listVariants,
@@ -58,7 +58,11 @@ export async function chooseByHand(pool: Pool, campaign: CampaignId, key: string
     const ahead = judgeVariants(variants, await readVariantFigures(tx, campaign), test.winner_metric)
     const confidence = ahead.variant === chosen.variant ? ahead.confidence : 0
     if (!(await decide(tx, campaign, { variant: chosen.variant, by: 'manual', confidence }))) {
-      throw new ApiError('validation_error', 'The A/B test has a winner already.')
+      const isDecided = (await findDecision(tx, campaign))?.decided_variant != null
+      throw new ApiError(
+        'validation_error',
+        isDecided ? 'The A/B test has a winner already.' : 'The A/B test has ended without a winner.',
+      )
     }
     await addSendJob(tx, { account_id: campaign.account_id, campaign_id: campaign.id })
   })

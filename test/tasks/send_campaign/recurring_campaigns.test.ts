@@ -4,6 +4,7 @@ import { start_campaigns } from '#tasks/start_campaigns.ts'
 import { startApi } from '#test/support/api.ts'
 import { makeNextRunDue } from '#test/support/campaign_runs.ts'
 import { addContacts, createDraft, type QueuedCampaign, readCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { newMember, sessionOf } from '#test/support/members.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -246,6 +247,30 @@ t.test('only the first run is an A/B test, and later runs send its winner', asyn
     ],
   })
   shows(t, (await ask('GET')).body, { subject: 'March' })
+})
+
+t.test('a test without a winner offers none in later runs', async t => {
+  const variants = [{ subject: 'Red' }, { subject: 'Blue' }]
+  const { account, campaign, run, work, ask, api } = await open(t, { ab_test: { test_percentage: 100, variants } })
+  const member = await newMember(world, account.id, 'owner')
+  const headers = { cookie: `__Host-mailbrook=${await sessionOf(world, member.id)}`, accept: 'text/html' }
+  const offers = async () => {
+    const page = await fetch(`${api.url}/campaigns/${campaign.campaign_id}`, { headers })
+    const text = await page.text()
+    t.match(text, 'B: Blue', 'the page has the figures of the test')
+    return text.includes('Choose variant B')
+  }
+  await run()
+  await makeNextRunDue(world, campaign)
+  await start_campaigns({}, work)
+  shows(t, await readCampaign(world, campaign), { status: 'queued' })
+  t.notOk(await offers())
+  await ask('POST', '/pause')
+  t.notOk(await offers())
+  shows(t, await ask('POST', '/ab/winner', { variant: 'B' }), {
+    status: 422,
+    body: { message: 'The A/B test has ended without a winner.' },
+  })
 })
 
 t.test('the last run of a recurring campaign can be retried before the next', async t => {
