@@ -7,6 +7,7 @@ import { cancelCampaign, hideCampaign } from '#sql/campaigns/stop/change_status.
 import { deleteAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
+import { cancelLastRun } from './cancel_last_run.ts'
 
 /** Rows per statement. */
 const SLICE = 1_000
@@ -30,9 +31,6 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
   }
 }
 
-/** Emails of the last run that are canceled per commit. */
-const CANCELED = 500
-
 /**
  * Deletes a draft or a scheduled campaign, and cancels what its last run still tries to send. The reports of runs that were sent are
  * kept. @throws {ApiError} 404; 422
@@ -53,10 +51,7 @@ async function removePart(tx: Tx, campaign: CampaignId): Promise<boolean> {
   }
   const run = await findNewestRun(tx, campaign)
   if (run === null) await deleteCampaign(tx, campaign)
-  else {
-    const { account_id, id: campaign_id } = campaign
-    if ((await cancelDeliveries(tx, { account_id, campaign_id }, CANCELED)) > 0) return false
-    await hideCampaign(tx, campaign)
-  }
+  else if (await cancelLastRun(tx, campaign)) await hideCampaign(tx, campaign)
+  else return false
   return true
 }

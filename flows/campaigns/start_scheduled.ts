@@ -8,9 +8,9 @@ import {
   listDueCampaigns,
   lockDueCampaign,
 } from '#sql/campaigns/start/start_campaign.ts'
-import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
+import { cancelLastRun } from './cancel_last_run.ts'
 import { type CampaignConfig, checkCampaign } from './check_campaign.ts'
 import { beginSending } from './start_campaign.ts'
 
@@ -51,17 +51,13 @@ async function startDue({ pool, config, log }: Services, campaign: CampaignId): 
   }
 }
 
-/** Emails of the last run that are canceled per commit. */
-const CANCELED = 500
-
 /**
  * Fails a campaign that is due, and cancels what its last run still tries to send, since nothing of a failed campaign is
  * claimed. Returns true once it has failed.
  */
 async function failPart(tx: Tx, campaign: CampaignId, error: string): Promise<boolean> {
   if (!(await lockDueCampaign(tx, campaign))) return true
-  const { account_id, id: campaign_id } = campaign
-  if ((await cancelDeliveries(tx, { account_id, campaign_id }, CANCELED)) > 0) return false
+  if (!(await cancelLastRun(tx, campaign))) return false
   await failCampaign(tx, campaign, error)
   await announceCampaigns(tx, 'campaign.failed', [campaign])
   return true

@@ -53,6 +53,20 @@ export async function cancelDeliveries(tx: Tx, { account_id, campaign_id }: Camp
   return count
 }
 
+/**
+ * Waits for results of a campaign that are being stored, and makes later ones wait until the transaction ends: they lock
+ * the emails first (settle_deliveries.sql).
+ */
+export async function lockUnsettled(tx: Tx, { account_id, campaign_id }: Campaign): Promise<void> {
+  await tx.run(sql.unsafe`
+    SELECT FROM emails e WHERE e.account_id = ${account_id} AND e.id = ANY (ARRAY(
+      SELECT d.email_id FROM deliveries d
+      WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id} AND d.state IN ('sending', 'in_doubt')
+    ))
+    ORDER BY e.id FOR NO KEY UPDATE
+  `)
+}
+
 /** Returns true if results of a stopped campaign are still to come: deferred deliveries must then be canceled too. */
 export async function isBeingSent(tx: Tx, { account_id, campaign_id }: Campaign): Promise<boolean> {
   const { is_sent } = await tx.one(sql.type(z.object({ is_sent: z.boolean() }))`

@@ -1,9 +1,12 @@
 import t, { type Test } from 'tap'
+import { newId } from '#lib/ids.ts'
+import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { start_campaigns } from '#tasks/start_campaigns.ts'
-import { startApi } from '#test/support/api.ts'
+import { type Api, startApi } from '#test/support/api.ts'
 import { makeNextRunDue } from '#test/support/campaign_runs.ts'
 import { addContacts, createDraft, type QueuedCampaign, queueCampaign, readCampaign } from '#test/support/campaigns.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork, type TestWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -110,6 +113,28 @@ t.test('deferred emails are canceled if the next run cannot begin', async t => {
   t.strictSame(await statesOf(campaign), { canceled: 2 })
   shows(t, (await api.request('GET', `/api/campaigns/${id}/stats`)).body, { status: 'failed', canceled: 2, pending: 0 })
 })
+
+for (const [what, end] of [
+  ['deleted', (api: Api, id: string) => api.request('DELETE', `/api/campaigns/${id}`)],
+  ['failed', () => start_campaigns({}, work)],
+] as const) {
+  t.test(`an email that is deferred while its campaign is ${what} is canceled`, async t => {
+    const { api, campaign, id } = await endWithDeferred(t)
+    await pg.query('UPDATE campaigns SET html = NULL WHERE id = $1', [id])
+    if (what === 'failed') await makeNextRunDue(world, campaign)
+    await pg.query('UPDATE deliveries SET next_at = now() WHERE campaign_id = $1', [id])
+    const { rows } = await pg.query('SELECT id FROM emails WHERE campaign_id = $1 LIMIT 1', [id])
+    const claim = { lease_owner: newId(), lease_seconds: 60, limit: 1, email_ids: [rows[0].id] }
+    const [claimed] = (await claimDeliveries(world.pool, claim)) as [ClaimedDelivery]
+    const deferred = { ...claimed, outcome: 'deferred' as const, delay: 60 }
+    const settling = await begin(world, tx => settleDeliveries(tx, [deferred]))
+    const ending = end(api, id)
+    await Promise.race([untilBlocked(world), ending])
+    await settling.commit()
+    await ending
+    t.strictSame(await statesOf(campaign), { canceled: 2 })
+  })
+}
 
 t.test('the time until a winner is chosen begins once half of the emails of the test are finished', async t => {
   const account = await newAccount(world)
