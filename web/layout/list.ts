@@ -16,13 +16,16 @@ type TableParts<Row> = {
   empty: Html
 }
 
+/** Text of the link of a row without a name, such as an email whose recipient was erased. */
+const NO_NAME = '(none)'
+
 /** A table whose rows link to their pages. */
 export function table<Row>({ caption, columns, rows, link, empty }: TableParts<Row>): Html {
   if (rows.length === 0) return empty
   const cells = (row: Row) =>
     columns.map(({ cell }, n) =>
       n === 0
-        ? html`<th scope="row">${link ? html`<a href="${link(row)}">${cell(row)}</a>` : cell(row)}</th>`
+        ? html`<th scope="row">${link ? html`<a href="${link(row)}">${cell(row) || NO_NAME}</a>` : cell(row)}</th>`
         : html`<td>${cell(row)}</td>`,
     )
   // `tabindex` lets the keyboard scroll a table that is wider than the screen.

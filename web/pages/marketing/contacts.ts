@@ -70,7 +70,7 @@ ${section(
       empty: empty('No emails yet.'),
     },
     columns: [
-      { title: 'Subject', cell: ({ subject }: Mail) => subject },
+      { title: 'Subject', cell: ({ subject }: Mail) => subject || '(no subject)' },
       { title: 'Status', cell: ({ status }: Mail) => badge(status) },
       { title: 'Created', cell: ({ created_at }: Mail) => time(created_at) },
     ],

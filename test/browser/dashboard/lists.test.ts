@@ -1,0 +1,29 @@
+import t from 'tap'
+import { send_emails } from '#tasks/send_emails.ts'
+import { findAccessibilityFaults } from '#test/support/browser.ts'
+import { openDashboard } from '#test/support/dashboard.ts'
+import { acceptEmail, openWork } from '#test/support/sending.ts'
+
+const dashboard = await openDashboard(t)
+const { world, account, api, faults } = dashboard
+const owner = await dashboard.signIn('owner')
+
+t.test('rows without a subject or recipients have links that can be followed', async t => {
+  const to = 'ann@y.com'
+  const { body: contact } = await api.request('POST', '/api/contacts', { body: { email: to, domain: account.domain } })
+  const email_ids = [await acceptEmail(world, account, { to, subject: '' })]
+  await owner.goto(`/contacts/${contact.id}`)
+  await owner.click('tbody a:text-is("(no subject)")')
+  await owner.waitForSelector('h1:text-is("(no subject)")')
+  const work = openWork(t, world)
+  await send_emails({ email_ids }, work)
+  await work.sender.idle()
+  await api.request('DELETE', `/api/contacts/${contact.id}?erase=true`)
+  for (const path of ['/', '/emails']) {
+    await owner.goto(path)
+    t.strictSame(await owner.locator('tbody th a').allTextContents(), ['(none)'], path)
+    t.strictSame(await findAccessibilityFaults(owner), [], path)
+  }
+})
+
+t.test('no page had errors', async t => t.strictSame(faults, []))
