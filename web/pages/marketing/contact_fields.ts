@@ -8,11 +8,11 @@ import type { Wire } from '#web/request/wire.ts'
 
 type Row = Wire<Contact>
 
-/** The fields of a new contact. */
-export function fieldsOf(domains: readonly (readonly [string, string])[]): Field[] {
+/** The fields of a new contact of this domain. */
+export function fieldsOf(domains: readonly (readonly [string, string])[], domain: string): Field[] {
   return [
     { name: 'email', label: 'Email address', type: 'email', required: true },
-    { name: 'domain', label: 'Domain', type: 'select', options: domains },
+    { name: 'domain', label: 'Domain', type: 'select', options: domains, value: domain },
     ...namesOf(),
   ]
 }

@@ -1,48 +1,17 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
-import { button, confirmButton, filters, form } from '#web/layout/form.ts'
-import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
+import { button, confirmButton, form } from '#web/layout/form.ts'
+import { empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { badge, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { domainOptions } from '#web/pages/domains/own_domains.ts'
-import { action, page, type Room, type Visit } from '#web/request/visit.ts'
+import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
-import { fieldsOf, namesOf, readContact, readNewContact, shownFields } from './contact_fields.ts'
+import { namesOf, readContact, readNewContact, shownFields } from './contact_fields.ts'
+import { contacts } from './contact_list.ts'
 
 type Row = Wire<Contact>
 type Mail = Wire<ListedEmail>
-
-const columns = [
-  { title: 'Email', cell: ({ email }: Row) => email },
-  { title: 'Name', cell: ({ first_name, last_name }: Row) => [first_name, last_name].filter(Boolean).join(' ') },
-  { title: 'Status', cell: ({ unsubscribed }: Row) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
-  { title: 'Created', cell: ({ created_at }: Row) => time(created_at) },
-]
-
-const contacts = page('/contacts', async visit => {
-  const domains = await domainOptions(visit)
-  const [[first = ''] = []] = domains
-  const query = { ...listQuery(visit), domain: visit.query.domain || first }
-  const list = first ? await visit.call<List<Row>>('listContacts', { query }) : { has_more: false, data: [] }
-  const body = { email: 'anna@acme.org', first_name: 'Anna', domain: query.domain }
-  return {
-    title: 'Contacts',
-    actions: html`${linkButton('/imports', 'Import')} <a href="/audiences">Audiences</a> <a href="/contact-properties">Properties</a>`,
-    body: html`${filters(visit, '/contacts', [{ name: 'domain', label: 'Domain', type: 'select', options: domains }])}
-${table({
-  ...{
-    caption: `Contacts of ${query.domain}, newest first`,
-    columns,
-    rows: list.data,
-    link: ({ id }: Row) => `/contacts/${id}`,
-  },
-  empty: empty('No contacts found. Add one:', curl(visit, 'POST', '/contacts', body)),
-})}
-${pager(visit, list)}
-${section('Add a contact', form(visit, { action: '/contacts', submit: 'Add contact', fields: fieldsOf(domains) }))}`,
-  }
-})
 
 const contact = recordPage<Row>('/contacts/:id', 'getContact', async (person, visit) => {
   const query = { ...listQuery(visit), contact_id: person.id }
