@@ -1,3 +1,4 @@
+import type { Consent } from '#sql/contacts/consents.ts'
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
@@ -5,18 +6,22 @@ import { button, confirmButton, form } from '#web/layout/form.ts'
 import { empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { badge, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { findDomains, nameOfDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { namesOf, readContact, readNewContact, shownFields } from './contact_fields.ts'
+import { contactGroupActions, contactGroups } from './contact_groups.ts'
 import { contacts } from './contact_list.ts'
 
 type Row = Wire<Contact>
+type Found = Row & { consents: Wire<Consent>[] }
 type Mail = Wire<ListedEmail>
 
-const contact = recordPage<Row>('/contacts/:id', 'getContact', async (person, visit) => {
+const contact = recordPage<Found>('/contacts/:id', 'getContact', async (person, visit) => {
   const query = { ...listQuery(visit), contact_id: person.id }
   const mail = await visit.call<List<Mail>>('listEmails', { query })
   const { id, email, unsubscribed } = person
+  const domain = nameOfDomain(await findDomains(visit), person.domain_id)
   return {
     title: email,
     actions: html`${badge(unsubscribed ? 'unsubscribed' : 'subscribed')}
@@ -27,8 +32,12 @@ ${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Resubscribe' : '
       ['First name', person.first_name],
       ['Last name', person.last_name],
       ...Object.entries(person.properties).map(([key, value]) => [key, String(value)] as const),
+      ['Domain', domain],
+      ['Time zone', person.timezone],
+      ['Tracking', person.do_not_track ? 'opens and clicks are not tracked' : null],
       ['Created', time(person.created_at)],
     ])}
+${await contactGroups(visit, person)}
 ${section(
   'Emails to this contact',
   html`${table({
@@ -46,9 +55,13 @@ ${section(
   })}${pager(visit, mail)}`,
 )}
 ${section('Edit', form(visit, { action: `/contacts/${id}`, submit: 'Save', fields: namesOf(person), extra: shownFields(visit, person) }))}
-${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'Unsubscribes are remembered: if you add the contact again, it stays unsubscribed.')}`,
+${confirmButton(visit, `/contacts/${id}/delete`, 'Delete', 'Unsubscribes are remembered: if you add the contact again, it stays unsubscribed.')}
+${confirmButton(visit, `/contacts/${id}/erase`, 'Erase', ERASURE)}`,
   }
 })
+
+const ERASURE =
+  'Deletes the contact, email received from it, and the contents of email that was sent to its address alone. This cannot be undone.'
 
 const backTo = (visit: Visit, notice: string) => ({ to: `/contacts/${idOf(visit).id}`, notice })
 
@@ -73,5 +86,10 @@ export const contactRoom: Room = {
       await visit.call('deleteContact', { params: idOf(visit) })
       return { to: '/contacts', notice: 'Contact deleted.' }
     }),
+    action('/contacts/:id/erase', contact, async visit => {
+      await visit.call('deleteContact', { params: idOf(visit), query: { erase: 'true' } })
+      return { to: '/contacts', notice: 'Contact and its emails erased.' }
+    }),
+    ...contactGroupActions(contact),
   ],
 }
