@@ -11,8 +11,8 @@ type ListPage<Row> = {
   title: string
   /** Id of the operation that lists the rows. */
   operation: string
-  /** A function if the columns depend on the role of the member. */
-  columns: Column<Row>[] | ((visit: Visit) => Column<Row>[])
+  /** A function if the columns depend on the member or on other records. */
+  columns: Column<Row>[] | ((visit: Visit) => Column<Row>[] | Promise<Column<Row>[]>)
   filters?: readonly Field[]
   /** The sentence for an empty list, and a command that adds the first record. */
   empty: (visit: Visit) => Empty | Promise<Empty>
@@ -28,7 +28,7 @@ export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page
   const { path, title, operation, columns, filters: fields = [], hasPages = true } = parts
   return page(path, async visit => {
     const list = await visit.call<List<Row>>(operation, { query: listQuery(visit, ...fields.map(({ name }) => name)) })
-    const visibleColumns = typeof columns === 'function' ? columns(visit) : columns
+    const visibleColumns = typeof columns === 'function' ? await columns(visit) : columns
     const emptyHtml = list.data.length === 0 ? empty(...(await parts.empty(visit))) : html``
     const rows = { caption: `${title}, newest first`, columns: visibleColumns, rows: list.data, empty: emptyHtml }
     return {

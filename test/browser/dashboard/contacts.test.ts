@@ -89,4 +89,19 @@ t.test('a contact shows topics and segments, which members change, and is erased
   t.equal((await api.request('GET', `/api/contacts/${contact}`)).status, 404)
 })
 
+t.test('segments and audiences are shown with their domain', async t => {
+  const optionsOf = async (label: string) => (await owner.getByLabel(label).locator('option').allTextContents()).sort()
+  const both = (name: string) => [`${name} (${account.domain})`, `${name} (${newer})`].sort()
+  await owner.goto('/campaigns')
+  const segments = await optionsOf('Segment')
+  t.strictSame(
+    segments.filter(name => name.startsWith('General')),
+    both('General'),
+  )
+  t.strictSame(await optionsOf('Audience'), [...both('Default'), 'None'])
+  await owner.goto('/segments')
+  t.equal(await owner.locator(`tr:has-text("General"):has-text("${newer}")`).count(), 1)
+  t.ok((await owner.locator(`option:text-is("Segment General (${newer})")`).count()) > 0)
+})
+
 t.test('no page had errors', async t => t.strictSame(faults, []))

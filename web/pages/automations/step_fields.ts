@@ -1,8 +1,8 @@
 import type { ConfigOf, StepType } from '#lib/automations/steps.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Field, withValue } from '#web/layout/field.ts'
+import { choicesOf } from '#web/pages/domains/own_domains.ts'
 import { contentFields } from '#web/pages/mail/content_fields.ts'
-import { listAll } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import { ruleHtml } from './rule_fields.ts'
 import { formatName } from './step_config.ts'
@@ -129,9 +129,5 @@ async function segmentFields(visit: Visit, { segment_id }: Config<'add_to_segmen
 
 /** Returns the records that can be chosen, by name. */
 async function choices(visit: Visit, operation: string, value: string | null | undefined): Promise<Options> {
-  const rows = await listAll<{ id: string; name: string }>(visit.call, operation)
-  return withValue(
-    rows.map(({ id, name }) => [id, name]),
-    value,
-  )
+  return withValue(await choicesOf(visit, operation), value)
 }

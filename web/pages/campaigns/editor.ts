@@ -8,9 +8,9 @@ import { type Field, fieldHtml, withValue } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
 import { section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
+import { choicesOf } from '#web/pages/domains/own_domains.ts'
 import { contentFields, readHtml, readText } from '#web/pages/mail/content_fields.ts'
 import { previewButton, previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
-import { listAll } from '#web/request/call_api.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -18,13 +18,12 @@ import { abFields, readAbTest } from './ab_fields.ts'
 import { optionFields, readOptions } from './option_fields.ts'
 
 type Found = Wire<Campaign>
-type Named = { id: string; name: string }
 
 /** The fields of a campaign; without values for a new one. */
 export async function fieldsOf(visit: Visit, found?: Found): Promise<Field[]> {
   const choice = async (name: keyof Found & string, label: string, operation: string): Promise<Field> => {
     const value = (found?.[name] ?? null) as string | null
-    const options = (await listAll<Named>(visit.call, operation)).map(({ id, name }) => [id, name] as const)
+    const options = await choicesOf(visit, operation)
     return { name, label, type: 'select', value, options: [['', 'None'], ...withValue(options, value)] }
   }
   return [

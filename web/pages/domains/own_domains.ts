@@ -2,6 +2,7 @@ import { SENDABLE } from '#lib/domains/domain_status.ts'
 import type { ListedDomain } from '#sql/domains/columns.ts'
 import { optionsOf } from '#web/layout/field.ts'
 import { curl, type List } from '#web/layout/list.ts'
+import { listAll } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -32,4 +33,18 @@ export async function exampleEmail(visit: Visit): Promise<string> {
 
 export function nameOfDomain(domains: OwnDomain[], id: string | null): string | undefined {
   return domains.find(domain => domain.id === id)?.name
+}
+
+type Named = { id: string; name: string; domain?: string; audience_id?: string }
+
+/**
+ * Returns the records of a list as options of a select. Segments and audiences are shown with their domain, since each domain has
+ * a segment General and an audience Default.
+ */
+export async function choicesOf(visit: Visit, operation: string): Promise<[string, string][]> {
+  const rows = await listAll<Named>(visit.call, operation)
+  const domains = rows.some(({ audience_id }) => audience_id) ? await findDomains(visit) : []
+  const labelOf = ({ name, audience_id, domain = nameOfDomain(domains, audience_id ?? null) }: Named) =>
+    domain ? `${name} (${domain})` : name
+  return rows.map(row => [row.id, labelOf(row)])
 }

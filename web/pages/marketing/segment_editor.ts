@@ -4,13 +4,13 @@ import type { Segment } from '#sql/segments/segment_records.ts'
 import type { Html } from '#web/html.ts'
 import { conditionRows, formatValue, parseValue, type Row, readRows } from '#web/layout/condition_rows.ts'
 import { type Field, fieldHtml, optionsOf } from '#web/layout/field.ts'
+import { choicesOf } from '#web/pages/domains/own_domains.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 type Found = Wire<Segment>
-type Named = { id: string; name: string }
 type Choices = (readonly [value: string, name: string])[]
 
 const OPERATORS =
@@ -51,13 +51,13 @@ export async function rulesHtml(visit: Visit, rules: Rules | null): Promise<Html
 
 /** Topics and other segments are fields of their own, so that nobody types their ids. */
 async function fieldChoices(visit: Visit): Promise<Choices> {
-  const topics = await listAll<Named>(visit.call, 'listTopics')
-  const segments = (await listAll<Named>(visit.call, 'listSegments')).filter(({ id }) => id !== visit.params.id)
+  const topics = await choicesOf(visit, 'listTopics')
+  const segments = (await choicesOf(visit, 'listSegments')).filter(([id]) => id !== visit.params.id)
   return [
     ...FIELDS,
     ...(await listProperties(visit)).map(({ key }) => [`properties.${key}`, `Property ${key}`] as const),
-    ...topics.map(({ id, name }) => [`topic ${id}`, `Topic ${name}`] as const),
-    ...segments.map(({ id, name }) => [`segment ${id}`, `Segment ${name}`] as const),
+    ...topics.map(([id, name]) => [`topic ${id}`, `Topic ${name}`] as const),
+    ...segments.map(([id, name]) => [`segment ${id}`, `Segment ${name}`] as const),
   ]
 }
 

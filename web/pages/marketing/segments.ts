@@ -6,7 +6,7 @@ import { curl, empty, type List, listQuery, pager, table } from '#web/layout/lis
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, preformatted, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
+import { domainOptions, exampleDomain, findDomains, nameOfDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { filterFields, readCriteria, rulesHtml } from './segment_editor.ts'
@@ -15,10 +15,14 @@ type Person = Wire<Contact>
 
 const segments = listPage<Wire<ListedSegment>>({
   ...{ path: '/segments', title: 'Segments', operation: 'listSegments' },
-  columns: [
-    { title: 'Name', cell: ({ name }) => name },
-    { title: 'Created', cell: ({ created_at }) => time(created_at) },
-  ],
+  columns: async visit => {
+    const domains = await findDomains(visit)
+    return [
+      { title: 'Name', cell: ({ name }) => name },
+      { title: 'Domain', cell: ({ audience_id }) => nameOfDomain(domains, audience_id) ?? '' },
+      { title: 'Created', cell: ({ created_at }) => time(created_at) },
+    ]
+  },
   empty: async visit => [
     'No segments yet. Create one:',
     curl(visit, 'POST', '/segments', { name: 'Gold', domain: (await exampleDomain(visit)).name }),
