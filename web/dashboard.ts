@@ -8,6 +8,7 @@ import { may } from '#lib/members/roles.ts'
 import { hasMembers, listOwnAccounts } from '#sql/members/members.ts'
 import type { Session } from '#sql/members/sessions.ts'
 import { html } from './html.ts'
+import { FILTER_PREFIX } from './layout/form.ts'
 import { frame, plainPage } from './layout/frame.ts'
 import { rooms } from './pages/index.ts'
 import { addSignInRoutes } from './pages/signing_in/routes.ts'
@@ -76,7 +77,15 @@ function visitOf(ctx: Context, session: Session): Visit {
 }
 
 function showPage(page: Page): Handler {
-  return async visit => respond(visit, await page.show(visit))
+  return async visit => {
+    try {
+      await respond(visit, await page.show(visit))
+    } catch (error) {
+      if (!(error instanceof ApiError && page.showFilters)) throw error
+      const rejected = { ...visit, problem: { error, form: EMPTY_FORM, prefix: FILTER_PREFIX } }
+      await respond(rejected, { ...page.showFilters(rejected), status: error.statusCode })
+    }
+  }
 }
 
 function runAction({ page, run }: Action): Handler {

@@ -61,10 +61,14 @@ export function confirmButton(visit: Visit, action: string, name: string, warnin
 ${button(visit, action, name, { isDangerous: true })}</details>`
 }
 
+/** Prefix of the ids of filters: a page may have a form with the same fields. */
+export const FILTER_PREFIX = 'filter-'
+
 /** A form that filters a list by query parameters. `hiddenFields`: hidden fields. */
 export function filters(visit: Visit, action: string, fields: readonly Field[], hiddenFields = html``): Html {
+  const problem = visit.problem?.prefix === FILTER_PREFIX ? visit.problem : null
   const shown = fields.map(field =>
-    fieldHtml({ ...field, value: visit.query[field.name] ?? field.value }, 'filter-', null),
+    fieldHtml({ ...field, value: visit.query[field.name] ?? field.value }, FILTER_PREFIX, problem),
   )
   return html`<form class="filters" action="${action}">${hiddenFields}${shown}<p><button>Filter</button></p></form>`
 }
@@ -79,8 +83,8 @@ export function shownValue({ problem }: Visit, name: string, value: string): Htm
 }
 
 /** The error of a rejected form, with a link to the field that it names. */
-export function problemHtml({ error }: Problem): Html {
+export function problemHtml({ error, prefix = '' }: Problem): Html {
   const field = linkedField(error.message)
   return html`<div role="alert" class="problem" tabindex="-1" id="problem"><h2>There is a problem</h2>
-<p>${field ? html`<a href="#${field}">${error.message}</a>` : error.message}</p></div>`
+<p>${field ? html`<a href="#${prefix}${field}">${error.message}</a>` : error.message}</p></div>`
 }

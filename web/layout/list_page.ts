@@ -26,7 +26,7 @@ type ListPage<Row> = {
 /** Declares a page for a list of the API: filters, a table, and links to older and newer rows. */
 export function listPage<Row extends { id: string }>(parts: ListPage<Row>): Page {
   const { path, title, operation, columns, filters: fields = [], hasPages = true } = parts
-  return page(path, async visit => {
+  const show: Page['show'] = async visit => {
     const list = await visit.call<List<Row>>(operation, { query: listQuery(visit, ...fields.map(({ name }) => name)) })
     const visibleColumns = typeof columns === 'function' ? await columns(visit) : columns
     const emptyHtml = list.data.length === 0 ? empty(...(await parts.empty(visit))) : html``
@@ -39,5 +39,11 @@ ${hasPages ? table({ ...rows, link: ({ id }: Row) => `${path}/${id}` }) : table(
 ${pager(visit, list)}
 ${visit.mayChange ? ((await parts.below?.(visit)) ?? '') : ''}`,
     }
-  })
+  }
+  return fields.length > 0 ? page(path, show, filtersOf(path, title, fields)) : page(path, show)
+}
+
+/** Keeps the filters on the page if one of them is rejected. */
+export function filtersOf(path: string, title: string, fields: readonly Field[]): Required<Pick<Page, 'showFilters'>> {
+  return { showFilters: visit => ({ title, body: filters(visit, path, fields) }) }
 }

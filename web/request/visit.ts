@@ -21,7 +21,8 @@ export type Visit = {
   problem: Problem | null
 }
 
-export type Problem = { error: ApiError; form: Form }
+/** `prefix`: of the ids of the fields that the error may name. */
+export type Problem = { error: ApiError; form: Form; prefix?: string }
 
 /** The content of a page. `actions`: links and buttons beside the heading. */
 export type PageContent = {
@@ -36,7 +37,12 @@ export type PageContent = {
 /** Leads to a page, which shows the notice. */
 export type Redirect = { to: string; notice?: string }
 
-export type Page = { path: string; show(visit: Visit): Promise<PageContent> }
+/** `showFilters`: shows the filters of a list alone, with the error if the query is rejected. */
+export type Page = {
+  path: string
+  show(visit: Visit): Promise<PageContent>
+  showFilters?(visit: Visit): PageContent
+}
 
 /**
  * Handles a form. `page` has that form: it is shown again with the error if the form is rejected. `run` returns null if it
@@ -51,8 +57,8 @@ export type File = { path: string; send(visit: Visit): Promise<void> }
 export type Room = { pages: Page[]; actions: Action[]; files?: File[] }
 
 /** Declares a page. `path` may have parameters, such as `/emails/:id`. */
-export function page(path: string, show: Page['show']): Page {
-  return { path, show }
+export function page(path: string, show: Page['show'], more: Pick<Page, 'showFilters'> = {}): Page {
+  return { path, show, ...more }
 }
 
 /** Declares the handler of a form that is posted to `path`. If it throws an ApiError, the page is shown again with the message. */

@@ -26,4 +26,24 @@ t.test('rows without a subject or recipients have links that can be followed', a
   }
 })
 
+t.test('a rejected filter keeps the filters on the page and names the one at fault', async t => {
+  const cases = [
+    ['/received?from=ann&q=price', '#filter-from', '#filter-q', 'price'],
+    ['/logs?endpoint=emails&method=POST', '#filter-endpoint', '#filter-method', 'POST'],
+    ['/emails?created_after=May&q=invoice', '#filter-created_after', '#filter-q', 'invoice'],
+  ] as const
+  for (const [path, field, other, value] of cases) {
+    const response = await owner.goto(path)
+    t.equal(response?.status(), 422, path)
+    t.equal(await owner.inputValue(other), value)
+    t.equal(await owner.getAttribute(field, 'aria-invalid'), 'true')
+    t.equal(await owner.getAttribute('[role=alert] a', 'href'), field)
+    t.strictSame(await findAccessibilityFaults(owner), [], path)
+  }
+  await owner.goto('/received?from=ann')
+  await owner.fill('#filter-from', 'ann@y.com')
+  await owner.click('button:text("Filter")')
+  await owner.waitForSelector('text=No emails found.')
+})
+
 t.test('no page had errors', async t => t.strictSame(faults, []))

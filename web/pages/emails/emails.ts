@@ -6,9 +6,10 @@ import { type Html, html } from '#web/html.ts'
 import { type Field, optionsOf } from '#web/layout/field.ts'
 import { accountField, filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { filtersOf } from '#web/layout/list_page.ts'
 import { badge, linkButton, time } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
-import { page, type Visit } from '#web/request/visit.ts'
+import { type PageContent, page, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
 
 type Row = Wire<ListedEmail>
@@ -49,7 +50,9 @@ const selection: Column<Row> = {
 }
 
 /** The sent and scheduled emails of the account. */
-export const emails = page('/emails', async visit => {
+export const emails = page('/emails', showEmails, filtersOf('/emails', 'Emails', FILTERS))
+
+async function showEmails(visit: Visit): Promise<PageContent> {
   const list = await find(visit)
   const rows = await rowsOf(visit, list.data)
   return {
@@ -60,7 +63,7 @@ ${ignoresFilters(visit) ? html`<p>The folder “${IN_DOUBT}” ignores the other
 ${visit.mayChange && list.data.length > 0 ? bulkForm(visit, rows) : rows}
 ${pager(visit, list)}`,
   }
-})
+}
 
 async function rowsOf(visit: Visit, rows: Row[]): Promise<Html> {
   if (rows.length === 0) return empty('No emails found. Send one:', await exampleEmail(visit))

@@ -3,8 +3,9 @@ import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
 import { filters } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
+import { filtersOf } from '#web/layout/list_page.ts'
 import { badge, linkButton, time } from '#web/layout/parts.ts'
-import { page, type Visit } from '#web/request/visit.ts'
+import { type PageContent, page, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { failedChecks } from './verdicts.ts'
 
@@ -42,7 +43,9 @@ const columns: Column<Row>[] = [
 ]
 
 /** The inbox of the account. Turbo must not prefetch its pages, since opening one marks the email as read. */
-export const received = page('/received', async visit => {
+export const received = page('/received', showReceived, filtersOf('/received', 'Received', FILTERS))
+
+async function showReceived(visit: Visit): Promise<PageContent> {
   const query = listQuery(visit, ...FILTERS.map(({ name }) => name))
   const list = await visit.call<List<Row>>('listReceivedEmails', { query })
   const rows = { caption: 'Received emails, newest first', columns, rows: list.data, link: linkTo }
@@ -53,7 +56,7 @@ export const received = page('/received', async visit => {
 <div data-turbo-prefetch="false">${table({ ...rows, empty: empty('No emails found. Send one to this server:', exampleCommand(visit)) })}</div>
 ${pager(visit, list)}`,
   }
-})
+}
 
 const linkTo = ({ id }: Row) => `/received/${id}`
 
