@@ -26,6 +26,19 @@ t.test('rows without a subject or recipients have links that can be followed', a
   }
 })
 
+t.test('all scheduled emails of a page are canceled at once', async t => {
+  const scheduled_at = 'in 2 days'
+  for (const subject of ['One', 'Two']) {
+    await acceptEmail(world, account, { to: ['ann@y.com'], subject, scheduled_at })
+  }
+  await owner.goto('/emails?status=scheduled')
+  await owner.check('text=All 2 emails on this page')
+  await owner.click('button:text("Cancel scheduled")')
+  await owner.waitForSelector('.notice:text("Done for 2 of 2 emails.")')
+  const { body } = await api.request('GET', '/api/emails?status=canceled')
+  t.equal(body.data.length, 2)
+})
+
 t.test('a rejected filter keeps the filters on the page and names the one at fault', async t => {
   const cases = [
     ['/received?from=ann&q=price', '#filter-from', '#filter-q', 'price'],

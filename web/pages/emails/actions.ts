@@ -19,7 +19,7 @@ export const emailActions: Action[] = [
     const [operation] = ACTIONS[form.text('operation')] ?? []
     if (!operation)
       throw new ApiError('validation_error', `\`operation\` must be one of ${Object.keys(ACTIONS).join(', ')}.`)
-    const ids = form.all('id')
+    const ids = form.all(form.has('all') ? 'shown' : 'id')
     const notice = ids.length === 0 ? 'Select at least one email first.' : await callForEach(visit, operation, ids)
     return { to: `/emails?${new URLSearchParams(form.text('back'))}`, notice }
   }),

@@ -60,7 +60,7 @@ async function showEmails(visit: Visit): Promise<PageContent> {
     actions: linkButton('/docs/sending', 'How to send'),
     body: html`${filters(visit, '/emails', FILTERS)}
 ${ignoresFilters(visit) ? html`<p>The folder “${IN_DOUBT}” ignores the other filters.</p>` : ''}
-${visit.mayChange && list.data.length > 0 ? bulkForm(visit, rows) : rows}
+${visit.mayChange && list.data.length > 0 ? bulkForm(visit, rows, list.data) : rows}
 ${pager(visit, list)}`,
   }
 }
@@ -87,14 +87,16 @@ function ignoresFilters({ query }: Visit): boolean {
   return query.folder === IN_DOUBT && FILTERS.some(({ name }) => name !== 'folder' && query[name])
 }
 
-/** Buttons that act on the selected emails. */
-function bulkForm(visit: Visit, rows: Html): Html {
+/** Buttons that act on the selected emails, or on all of the page. */
+function bulkForm(visit: Visit, rows: Html, shown: Row[]): Html {
   const button = (operation: string, name: string) =>
     html`<button name="operation" value="${operation}">${name}</button> `
   return html`<form method="post" action="/emails/selected" class="bulk">
 ${accountField(visit)}${hidden('back', String(new URLSearchParams(visit.query)))}
 ${rows}
 <fieldset><legend>Selected emails</legend>
+<p class="check"><input type="checkbox" name="all" value="1" id="all"><label for="all">All ${shown.length} emails on this page</label></p>
+${shown.map(({ id }) => hidden('shown', id))}
 ${button('cancel', 'Cancel scheduled')}${button('try-now', 'Retry delayed now')}${button('retry', 'Retry if in doubt')}
 ${button('release', 'Mark as delivered if in doubt')}<button class="danger" name="operation" value="drop">Mark as failed if in doubt</button>
 </fieldset></form>`
