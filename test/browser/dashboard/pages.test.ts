@@ -64,7 +64,8 @@ async function fill(): Promise<Record<string, string>> {
   const webhooks = await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] })
   const topics = await post('/topics', { name: HOSTILE, description: HOSTILE, default_subscription: 'opt_in' })
   const { body: told } = await api.request('GET', `/api/webhooks/${webhooks}/events`)
-  await post('/events', { name: HOSTILE })
+  const events = await post('/events', { name: HOSTILE })
+  await post('/events/send', { event: HOSTILE, email: 'anna@acme.org', domain, payload: { plan: HOSTILE } })
   const audiences = await post('/audiences', { name: HOSTILE, domain })
   const imports = await post('/contacts/imports', { csv: `email,${HOSTILE}\n${HOSTILE},1`, domain })
   const properties = await post('/contact-properties', { key: 'plan', type: 'string', fallback_value: HOSTILE })
@@ -79,7 +80,7 @@ async function fill(): Promise<Record<string, string>> {
     ...{ logs: log?.id as string, operator: account.id },
     received: await receive(work, account, await compose({ from: { name: TURNED, address: 'ann@y.com' }, ...mail })),
     ...{ segments, contacts, emails, captured: emails, domains: account.domain_id, polls: body.data[0]?.id as string },
-    ...{ audiences, imports, topics, 'contact-properties': properties },
+    ...{ audiences, imports, topics, events, 'contact-properties': properties },
     templates: await post('/templates', { name: HOSTILE, ...content }),
     campaigns: await post('/campaigns', { from, name: HOSTILE, segment_id: segments, ...content }),
     ...{

@@ -1,8 +1,9 @@
+import { RunStatus } from '#lib/automations/run_status.ts'
 import type { ListedAutomation } from '#sql/automations/definitions/automation_records.ts'
 import type { ListedRun } from '#sql/automations/runs.ts'
-import type { EventDefinition } from '#sql/events/definitions.ts'
 import { html } from '#web/html.ts'
-import { button, form } from '#web/layout/form.ts'
+import { type Field, optionsOf } from '#web/layout/field.ts'
+import { button, filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
@@ -11,7 +12,9 @@ import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { connectionActions, connectionsHtml } from './connections.ts'
+import { event, eventActions, events } from './events.ts'
 import { run } from './run.ts'
+import { PURPOSE, REENTRY, settingsActions, settingsHtml } from './settings.ts'
 import { newStep, step, stepActions, stepTypeForm } from './step_pages.ts'
 import { type Found, stepsHtml } from './steps.ts'
 
@@ -50,6 +53,11 @@ const automations = listPage<Row>({
     ),
 })
 
+const STATUS: Field = {
+  ...{ name: 'status', label: 'Status', type: 'select' },
+  options: [['', 'all'], ...optionsOf(RunStatus.options)],
+}
+
 const automation = recordPage<Found>('/automations/:id', 'getAutomation', async (found, visit) => {
   const runs = await visit.call<List<Run>>('listAutomationRuns', {
     params: idOf(visit),
@@ -67,6 +75,9 @@ const automation = recordPage<Found>('/automations/:id', 'getAutomation', async 
       },
     )} ${button(visit, `/automations/${found.id}/stop`, 'Stop all runs', { isDangerous: true })}`,
     body: html`${facts([
+      ['Domain', found.domain],
+      ['Re-entry', new Map<string, string>(REENTRY).get(found.reentry)],
+      ['Purpose', new Map<string, string>(PURPOSE).get(found.purpose)],
       ...Object.entries(found.runs).map(([state, number]) => [`Runs ${state}`, count(number)] as const),
       ['Entries over the limit', found.limited ? count(found.limited) : null],
     ])}
@@ -74,40 +85,31 @@ ${section('Steps', html`${stepsHtml(visit, found)}${stepTypeForm(visit, found)}`
 ${section('Connections', connectionsHtml(visit, found))}
 ${section(
   'Runs',
-  table({
-    ...{ caption: 'Runs, newest first', rows: runs.data, empty: empty('No runs yet.') },
-    link: ({ id }: Run) => `/automations/${found.id}/runs/${id}`,
-    columns: [
-      { title: 'Contact', cell: ({ contact_email }: Run) => contact_email },
-      { title: 'Status', cell: ({ status }: Run) => badge(status) },
-      { title: 'Started', cell: ({ started_at }: Run) => time(started_at) },
-      { title: 'Completed', cell: ({ completed_at }: Run) => time(completed_at, 'not yet') },
-      { title: 'Error', cell: ({ error }: Run) => error ?? '' },
-    ],
-  }),
-)}
+  html`${filters(visit, `/automations/${found.id}`, [STATUS])}
+${table({
+  ...{ caption: 'Runs, newest first', rows: runs.data, empty: empty('No runs found.') },
+  link: ({ id }: Run) => `/automations/${found.id}/runs/${id}`,
+  columns: [
+    { title: 'Contact', cell: ({ contact_email }: Run) => contact_email },
+    { title: 'Status', cell: ({ status }: Run) => badge(status) },
+    { title: 'Started', cell: ({ started_at }: Run) => time(started_at) },
+    { title: 'Completed', cell: ({ completed_at }: Run) => time(completed_at, 'not yet') },
+    { title: 'Error', cell: ({ error }: Run) => error ?? '' },
+  ],
+})}
 ${pager(visit, runs)}`,
+)}
+${settingsHtml(visit, found)}`,
   }
 })
 
-const events = listPage<Wire<EventDefinition>>({
-  ...{ path: '/events', title: 'Events', operation: 'listEvents', hasPages: false },
-  columns: [
-    { title: 'Name', cell: ({ name }) => html`<code>${name}</code>` },
-    { title: 'Schema', cell: ({ schema }) => html`<code>${JSON.stringify(schema ?? {})}</code>` },
-    { title: 'Created', cell: ({ created_at }) => time(created_at) },
-  ],
-  empty: visit => [
-    'No events yet. Create one:',
-    curl(visit, 'POST', '/events', { name: 'signed.up', schema: { plan: 'string' } }),
-  ],
-})
-
 export const automationRoom: Room = {
-  pages: [automations, automation, newStep, step, run, events],
+  pages: [automations, automation, newStep, step, run, events, event],
   actions: [
     ...stepActions,
+    ...eventActions,
     ...connectionActions(automation),
+    ...settingsActions(automation, automations),
     action('/automations', automations, async (visit, form) => {
       const body = { name: form.text('name'), domain: form.text('domain'), trigger: form.text('trigger') }
       const { id } = await visit.call<Found>('createAutomation', { body })
