@@ -15,7 +15,7 @@ export function namedField(message: string): string | undefined {
   const [, inStep] = /^Step `[^`]+`: `config\.([^`]+)`/.exec(message) ?? []
   if (inStep === undefined) {
     const [, n, part] = /`rules(?:\.(?:and|or)\[(\d+)\])?\.(field|operator|value)\b/.exec(message) ?? []
-    return part === undefined ? /`(\w+)/.exec(message)?.[1] : conditionField(Number(n ?? 0), part)
+    return part === undefined ? /`(?:brand\.)?(\w+)/.exec(message)?.[1] : conditionField(Number(n ?? 0), part)
   }
   const [, number, member] = /^(?:filter_rule\.)?rules\[(\d+)\]\.(\w+)/.exec(inStep) ?? []
   if (number !== undefined && member !== undefined) return conditionField(Number(number), member)

@@ -3,6 +3,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { shows } from '#test/support/shows.ts'
 
 const dashboard = await openDashboard(t)
 const { world, account, api, faults } = dashboard
@@ -57,6 +58,28 @@ t.test('a rejected filter keeps the filters on the page and names the one at fau
   await owner.fill('#filter-from', 'ann@y.com')
   await owner.click('button:text("Filter")')
   await owner.waitForSelector('text=No emails found.')
+})
+
+t.test('a domain gets a postal address, a brand and enforced TLS', async t => {
+  const path = `/domains/${account.domain_id}`
+  await owner.goto(path)
+  await owner.fill('#postal_address', '1 Main Street, Springfield')
+  await owner.fill('#name', 'Acme')
+  await owner.fill('#color', 'blue')
+  await owner.click('button:text("Save sender")')
+  await owner.waitForSelector('[role=alert] a[href="#color"]')
+  t.equal(await owner.inputValue('#name'), 'Acme')
+  await owner.fill('#color', '#1a5fb4')
+  await owner.click('button:text("Save sender")')
+  await owner.waitForSelector('.notice:text("Sender saved.")')
+  await owner.check('#tls')
+  await owner.click('button:text-is("Save")')
+  await owner.waitForSelector('.notice:text("Domain updated.")')
+  t.strictSame(await findAccessibilityFaults(owner), [])
+  shows(t, (await api.request('GET', `/api${path}`)).body, {
+    ...{ tls: 'enforced', postal_address: '1 Main Street, Springfield' },
+    brand: { name: 'Acme', color: '#1a5fb4', logo_url: null },
+  })
 })
 
 t.test('no page had errors', async t => t.strictSame(faults, []))

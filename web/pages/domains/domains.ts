@@ -10,6 +10,7 @@ import { badge, copyable, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { action, file, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { senderAction, senderHtml } from './sender.ts'
 
 type Found = Wire<PresentedDomain>
 type DnsRecord = Found['records'][number]
@@ -47,6 +48,8 @@ const domain = recordPage<Found>('/domains/:id', 'getDomain', (found, visit) => 
         'Tracking',
         open_tracking || click_tracking ? `opens ${onOff(open_tracking)}, clicks ${onOff(click_tracking)}` : 'off',
       ],
+      ['TLS', found.tls],
+      ['Postal address', found.postal_address],
     ])}
 ${section('DNS records', recordsOf(found))}
 <p><a class="button" href="/domains/${id}/zone" download>Download zone file</a></p>
@@ -64,9 +67,11 @@ ${section(
       },
       { name: 'open_tracking', label: 'Track opens', type: 'checkbox', value: open_tracking },
       { name: 'click_tracking', label: 'Track clicks', type: 'checkbox', value: click_tracking },
+      { name: 'tls', label: 'Never send without TLS', type: 'checkbox', value: found.tls === 'enforced' },
     ],
   }),
 )}
+${senderHtml(visit, found)}
 ${button(visit, `/domains/${id}/rotate`, 'Rotate DKIM keys')}
 ${confirmButton(visit, `/domains/${id}/delete`, 'Delete', 'You will no longer be able to send or receive email with this domain.')}`,
   }
@@ -111,10 +116,12 @@ export const domainRoom: Room = {
     action('/domains/:id', domain, async (visit, form) => {
       const capability = (name: string) => (form.has(name) ? 'enabled' : 'disabled')
       const capabilities = { sending: capability('sending'), receiving: capability('receiving') }
+      const tls = form.has('tls') ? 'enforced' : 'opportunistic'
       const tracking = { open_tracking: form.has('open_tracking'), click_tracking: form.has('click_tracking') }
-      await visit.call('updateDomain', { params: idOf(visit), body: { capabilities, ...tracking } })
+      await visit.call('updateDomain', { params: idOf(visit), body: { capabilities, ...tracking, tls } })
       return { to: `/domains/${idOf(visit).id}`, notice: 'Domain updated.' }
     }),
+    senderAction(domain),
     action('/domains/:id/verify', domain, async visit => {
       await visit.call('verifyDomain', { params: idOf(visit) })
       return { to: `/domains/${idOf(visit).id}`, notice: 'Checking the DNS records. Reload this page in a moment.' }
