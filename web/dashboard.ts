@@ -81,9 +81,9 @@ function showPage(page: Page): Handler {
     try {
       await respond(visit, await page.show(visit))
     } catch (error) {
-      if (!(error instanceof ApiError && page.showFilters)) throw error
+      if (!(error instanceof ApiError && error.statusCode === 422 && page.showFilters)) throw error
       const rejected = { ...visit, problem: { error, form: EMPTY_FORM, prefix: FILTER_PREFIX } }
-      await respond(rejected, { ...page.showFilters(rejected), status: error.statusCode })
+      await respond(rejected, { ...page.showFilters(rejected), status: 422 })
     }
   }
 }

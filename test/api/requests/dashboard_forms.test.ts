@@ -134,7 +134,26 @@ t.test('saving a draft clears empty fields, and changes nothing else', async t =
   const fields = { ...shown, name: 'C', subject: 'New', audience_id: '', reply_to: '' }
   t.equal(await submit(`/campaigns/${id}`, fields), 303)
   shows(t, await read(), { ...before, name: 'C', subject: 'New', audience_id: null, reply_to: [] })
-  t.match(await rejected(`/campaigns/${id}`, { ...fields, template_id: 'none' }), 'Template not found')
+  const again = formOf(await show(`/campaigns/${id}`), `/campaigns/${id}`)
+  t.match(await rejected(`/campaigns/${id}`, { ...again, template_id: 'none' }), 'Template not found')
+})
+
+t.test('a form that was opened before somebody else saved the draft or the template is rejected', async t => {
+  const content = { from: `a@${account.domain}`, subject: 'Old', html: '<p>Hi</p>', name: 'N' }
+  for (const kind of ['campaigns', 'templates']) {
+    const { id } = (await api.request('POST', `/api/${kind}`, { body: content })).body
+    const path = `/${kind}/${id}`
+    const opened = formOf(await show(path), path)
+    t.equal(await submit(path, { ...opened, subject: 'First' }), 303)
+    for (const action of [path, `${path}/test`]) {
+      const page = await rejected(action, { ...opened, subject: 'Second', to: 'b@c.com' })
+      t.match(page, 'This was changed elsewhere after you had opened the page.')
+      t.equal(inputValue(page, 'subject'), 'Second', 'what was typed is kept')
+    }
+    shows(t, (await api.request('GET', `/api${path}`)).body, { subject: 'First' })
+    t.equal(await submit(path, { ...formOf(await show(path), path), subject: 'Second' }), 303)
+    shows(t, (await api.request('GET', `/api${path}`)).body, { subject: 'Second' })
+  }
 })
 
 t.test('saving a segment without changes keeps its rules', async t => {

@@ -180,6 +180,7 @@ t.test('a draft is edited beside its preview', async t => {
     ...{ audience_id: account.domain_id, segment_id: null, topic_id: null, template_id: null },
   }
   shows(t, (await api.request('GET', path)).body, saved)
+  await page.goto(page.url())
   await page.click('button:text-is("Save")')
   await page.waitForSelector('text=Draft saved.')
   shows(t, (await api.request('GET', path)).body, saved, 'saving an unchanged form changes nothing')
@@ -243,6 +244,7 @@ t.test('a draft gets an A/B test, a recurrence and a poll', async t => {
   }
   const path = `/api/campaigns/${draft.id}`
   shows(t, (await api.request('GET', path)).body, saved)
+  await page.goto(`/campaigns/${draft.id}`)
   await page.click('button:text-is("Save")')
   await page.waitForSelector('text=Draft saved.')
   shows(t, (await api.request('GET', path)).body, saved, 'saving an unchanged form changes nothing')

@@ -8,6 +8,7 @@ import { type Field, fieldHtml, withValue } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
 import { section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
+import { shownState } from '#web/layout/stale_form.ts'
 import { choicesOf } from '#web/pages/domains/own_domains.ts'
 import { contentFields, readHtml, readText } from '#web/pages/mail/content_fields.ts'
 import { previewButton, previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
@@ -90,7 +91,7 @@ export async function editor(visit: Visit, found: Found): Promise<Html> {
     html`<div class="editor">
 ${form(visit, {
   ...{ action: path, submit: 'Save', fields: await fieldsOf(visit, found) },
-  extra: html`${abFields(found.ab_test, path, problem)}
+  extra: html`${shownState(visit, found)}${abFields(found.ab_test, path, problem)}
 <details class="part"><summary>Time, tracking and poll</summary>${options}</details>
 ${testFields(visit).map(one => fieldHtml(one, '', problem))}${buttons(path)}`,
 })}

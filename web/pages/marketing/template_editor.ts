@@ -5,6 +5,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
 import { preformatted, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
+import { shownState } from '#web/layout/stale_form.ts'
 import { contentFields, readText } from '#web/pages/mail/content_fields.ts'
 import { previewButton, previewFrame, respondContent } from '#web/pages/mail/content_preview.ts'
 import type { Form } from '#web/request/form.ts'
@@ -50,13 +51,13 @@ ${found.text ? section('Text', preformatted(found.text, 'Text of the template'))
   }
   const values = found.variables.map(({ key }) => ({ name: `value_${key}`, label: `Preview value of ${key}` }))
   const to = { name: 'to', label: 'Test addresses', hint: 'Up to 10 addresses, separated by commas.' }
-  const buttons = html`<p>${previewButton(path, 'Preview', 'part', 'html', true)}
+  const extra = html`${shownState(visit, found)}<p>${previewButton(path, 'Preview', 'part', 'html', true)}
 ${previewButton(path, 'Preview plain text', 'part', 'text')}
 <button formaction="${path}/test">Save and send a test</button></p>`
   return section(
     'Content',
     html`<div class="editor">
-${form(visit, { action: path, submit: 'Save', fields: [...fieldsOf(found), ...values, to], extra: buttons })}
+${form(visit, { action: path, submit: 'Save', fields: [...fieldsOf(found), ...values, to], extra })}
 <div>${frame}</div></div>`,
   )
 }

@@ -4,6 +4,7 @@ import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
+import { refuseStale } from '#web/layout/stale_form.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import {
@@ -64,6 +65,12 @@ async function sendTest(visit: Visit, form: Form): Promise<string> {
   return `Test email to ${to.join(', ')} queued.`
 }
 
+async function saveTemplate(visit: Visit, form: Form): Promise<void> {
+  const params = idOf(visit)
+  refuseStale(form, await visit.call<Found>('getTemplate', { params }))
+  await visit.call('updateTemplate', { params, body: readTemplate(form) })
+}
+
 export const templateRoom: Room = {
   pages: [templates, template],
   files: [file('/templates/:id/preview', visit => respondPreview(visit, null))],
@@ -73,7 +80,7 @@ export const templateRoom: Room = {
       return { to: `/templates/${id}`, notice: 'Template created as a draft. Publish it to use it.' }
     }),
     action('/templates/:id', template, async (visit, form) => {
-      await visit.call('updateTemplate', { params: idOf(visit), body: readTemplate(form) })
+      await saveTemplate(visit, form)
       return { to: `/templates/${idOf(visit).id}`, notice: 'Template saved. Publish it to use the changes.' }
     }),
     action('/templates/:id/preview', template, async (visit, form) => {
@@ -81,7 +88,7 @@ export const templateRoom: Room = {
       return null
     }),
     action('/templates/:id/test', template, async (visit, form) => {
-      await visit.call('updateTemplate', { params: idOf(visit), body: readTemplate(form) })
+      await saveTemplate(visit, form)
       return { to: `/templates/${idOf(visit).id}`, notice: await sendTest(visit, form) }
     }),
     action('/templates/:id/variables', template, async (visit, form) => {
