@@ -1,4 +1,4 @@
-/** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` is printable ASCII without the codes. Code 0: no reply at all. */
+/** `enhanced` is the status code of RFC 3463 (`5.1.1`), `text` is printable and has no codes. Code 0: no reply at all. */
 export type Reply = { code: number; enhanced: string | null; text: string }
 
 /**
@@ -18,6 +18,8 @@ export type ReplyClass = {
 const MAX_TEXT = 1000
 // RFC 5321 4.2.1 and RFC 2034 4. Some servers write the status as `#5.1.0` or `(5.1.0)`.
 const LINE = /^(\d{3})(?:[ -]|$)(?:[#(]?([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)[):]?\s*)?/
+/** Controls, marks that turn or hide text, and what is no character. Servers may reply in any script (RFC 6531 3.7.4.1). */
+const UNPRINTABLE = /[^\P{C}]|[\p{Zl}\p{Zp}\ufffd]/gu
 // qmail writes it at the end: `no mailbox here by that name (#5.1.1)`.
 const TRAILING_STATUS = /#([245]\.\d{1,3}\.\d{1,3})(?!\.?\d)/
 
@@ -32,11 +34,7 @@ export function parseReply(text: string): Reply {
     if (enhanced) reply.enhanced ??= enhanced
     words.push(line.slice(codes.length).trim())
   }
-  reply.text = words
-    .join(' ')
-    .replace(/[^\x20-\x7e]/g, '?')
-    .trim()
-    .slice(0, MAX_TEXT)
+  reply.text = words.join(' ').trim().slice(0, MAX_TEXT).replace(UNPRINTABLE, '?')
   reply.enhanced ??= TRAILING_STATUS.exec(reply.text)?.[1] ?? null
   return reply
 }

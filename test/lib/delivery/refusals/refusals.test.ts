@@ -42,10 +42,19 @@ t.test('words about the recipient decide, in other languages and beside a link t
     '550 5.7.1 Utilisateur inconnu',
     '550 El usuario desconocido',
     '550 Utente sconosciuto',
+    '550 收件人邮箱地址不存在',
+    '550 無此使用者',
+    '550 宛先のメールアドレスが見つかりません',
+    '550 Нет такого пользователя',
+    '550 Почтовый ящик не существует',
+    '550 邮箱已满',
   ]
   for (const reply of gone) t.match(judgeReported(reply), / recipient$/, reply)
   const ours = '550 5.1.1 Blocked - see http://www.sophos.com/security/ip-lookup?ip=192.0.2.1'
   t.equal(judgeReported(ours), 'failed policy', ours)
+  for (const reply of ['550 发件人地址不存在', '550 Адрес отправителя не существует']) {
+    t.notMatch(judgeReported(reply), / recipient$/, reply)
+  }
 })
 
 t.test('a server that refuses us or our sender at RCPT says nothing about the recipient', async t => {
