@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer'
 import { Transform, type TransformCallback } from 'node:stream'
-import { guessText } from '#lib/mail/parts/guess_text.ts'
+import { guessText, isMostlyUtf8 } from '#lib/mail/parts/guess_text.ts'
 import { MAX_TEXT } from './parsed_message.ts'
 
 /** Most bytes of a text. The rest is dropped later anyway, and a longer text would fill the memory of the thread in one step. */
@@ -56,7 +55,7 @@ export class TextPartDecoder extends Transform {
 
 /** Returns the charset that the head of HTML names, unless the bytes are UTF-8. ISO-2022-JP could be, but for its escapes. */
 function charsetInHtml(bytes: Buffer): string | null {
-  if (isUtf8(bytes) && !bytes.includes(ESCAPE)) return null
+  if (isMostlyUtf8(bytes) && !bytes.includes(ESCAPE)) return null
   const [, charset] = META.exec(bytes.toString('latin1', 0, HEAD_BYTES)) ?? []
   return charset === undefined || USELESS.test(charset) ? null : charset
 }

@@ -153,6 +153,7 @@ function addHeaders(add: Add): void {
   subject('folded', 'Subject: one\r\n two\r\n\tthree', 'one two three')
   subject('raw utf-8', `Subject: ${bytes('Grüße 👋')}`, 'Grüße 👋')
   subject('raw latin-1', 'Subject: Gr\xfc\xdfe', 'Grüße')
+  subject('raw utf-8 that was cut', `Subject: ${bytes('Привет').slice(0, -1)}`, 'Приве\ufffd')
   subject('no subject', 'X: y', '')
   subject('an empty subject', 'Subject:', '')
   subject('no space after the colon', 'Subject:tight', 'tight')
@@ -509,6 +510,16 @@ function addBroken(add: Add): void {
   add('an unknown charset', declared('; charset=x-unknown', 'Hello'), { text: 'Hello' })
   add('a NUL', declared('; charset=utf-8', 'a\0b'), { text: 'a\ufffdb' })
   add('half a character', declared('; charset=utf-8', bytes('a€').slice(0, -1)), {})
+  add('utf-8 that ends within a character', declared('; charset=utf-8', bytes('Привет').slice(0, -1)), {
+    text: 'Приве\ufffd',
+  })
+  const cut = `<meta charset="iso-8859-1"><p>${bytes('Привет').slice(0, -1)}`
+  add('utf-8 that was cut, of which HTML says otherwise', topped(part([HTML], cut)), {
+    html: '<meta charset="iso-8859-1"><p>Приве\ufffd',
+  })
+  add('utf-8 with a line of latin-1', declared('', `${bytes('Größe für Äpfel')}\r\nListe priv\xe9e`), {
+    text: 'Größe für Äpfel\nListe priv\ufffde',
+  })
   add('a header without a colon', topped(text('Hello'), [FROM, 'nonsense', 'Subject: x']), {
     subject: 'x',
     text: 'Hello',
