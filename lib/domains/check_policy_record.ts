@@ -1,3 +1,5 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
 const QUOTED = 'There are quotation marks in it that do not belong there: put the value in without them.'
 
 /**
@@ -12,7 +14,27 @@ export function findSpfFault(value: string, texts: string[]): string | null {
   if (policy === undefined) {
     return texts.some(text => /^[\s"]+v=spf1/i.test(text)) ? QUOTED : 'There is a text, but no SPF record.'
   }
-  return whyNotIncluded(value.split(' ')[1] as string, policy.toLowerCase().split(/ +/))
+  return findTermFault(policy) ?? whyNotIncluded(value.split(' ')[1] as string, policy.toLowerCase().split(/ +/))
+}
+
+/** A term of RFC 7208 section 12 with any name, which may have macros, and any address. */
+const TERM = /^(?:[-+~?]?(?:all|(?:include|exists|ptr):.+|ptr|(?:a|mx)(?::.+)?|(ip[46]):(.+))|[a-z][\w.-]*=.*)$/i
+
+/** Returns which term of an SPF record is invalid; null if none is. One of them makes the whole record fail (section 4.6). */
+export function findTermFault(policy: string): string | null {
+  const [, ...terms] = policy.split(/ +/)
+  const wrong = terms.find(term => term !== '' && !isTerm(term))
+  if (wrong === undefined) return null
+  return `It has the invalid term ${wrong.replace(/[^\x21-\x7e]/g, '?').slice(0, 100)}, so receivers ignore all of it.`
+}
+
+function isTerm(term: string): boolean {
+  const found = TERM.exec(term.replace(/^([-+~?]?(?:a|mx))\/[\d/]+$/i, '$1'))
+  const [, family, network = ''] = found ?? []
+  if (family === undefined) return found !== null && !/[,;]$/.test(term)
+  const [address = '', bits = '0', ...more] = network.split('/')
+  const [isAddress, most] = family.toLowerCase() === 'ip4' ? [isIPv4(address), 32] : [isIPv6(address), 128]
+  return isAddress && /^\d{1,3}$/.test(bits) && Number(bits) <= most && more.length === 0
 }
 
 /** Tells whether a text is an SPF record (RFC 7208 section 4.5). */

@@ -1,4 +1,4 @@
-import { findSpfFault, isSpfPolicy } from '#lib/domains/check_policy_record.ts'
+import { findSpfFault, findTermFault, isSpfPolicy } from '#lib/domains/check_policy_record.ts'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 
 /** A record in a zone. `value` is a text without quotes, or a name in lower case without a trailing dot. */
@@ -60,6 +60,8 @@ function planSpf({ value: wanted }: DomainRecord, others: ZoneRecord[]): Step {
   const [, include = ''] = wanted.split(' ')
   const [version, ...terms] = policy.value.split(/\s+/)
   if (findSpfFault(wanted, [policy.value]) === null) return skip(THERE)
+  const fault = findTermFault(policy.value)
+  if (fault) return skip(`There is an SPF policy at this name. ${fault}`)
   const rest = terms.filter(term => term.toLowerCase() !== include)
   return { act: 'replace', found: policy, value: [version, include, ...rest].join(' ') }
 }

@@ -71,6 +71,23 @@ const cases: Record<keyof typeof wanted, Case[]> = {
     ['turning us away', ['v=spf1 -include:mail.server.com ~all'], 'failed', /-include:mail.server.com/],
     ['with us after all', ['v=spf1 ~all include:mail.server.com'], 'failed', /after ~all/],
     ['with quotation marks', ['"v=spf1 include:mail.server.com ~all"'], 'failed', /quotation marks/],
+    [
+      'with terms of every kind',
+      [
+        'v=spf1 +mx a/24 mx:b.com/24//64 a:%{d}.b.com ip4:192.0.2.0/24 ip6:2001:db8::/32 -ip6:::1 ptr ?exists:%{ir}.b.com  include:mail.server.com exp=e.%{d} x-y=: -all ',
+      ],
+      'verified',
+    ],
+    ['ending in a semicolon', ['v=spf1 include:mail.server.com ~all;'], 'failed', /invalid term ~all;, so/],
+    [
+      'with a space in a term',
+      ['v=spf1 ip4: 192.0.2.1 include:mail.server.com ~all'],
+      'failed',
+      /invalid term ip4:, so/,
+    ],
+    ['with a misspelt term', ['v=spf1 inclde:b.com include:mail.server.com'], 'failed', /invalid term inclde:b.com/],
+    ['with a wrong address', ['v=spf1 ip4:192.0.2.256 include:mail.server.com'], 'failed', /term ip4:192.0.2.256/],
+    ['with too long a prefix', ['v=spf1 ip6:2001:db8::/129 include:mail.server.com'], 'failed', /db8::\/129/],
     ['none', ['hello'], 'failed', /no SPF record/],
   ],
   mx: [

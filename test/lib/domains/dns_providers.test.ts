@@ -210,6 +210,7 @@ t.test('each record is planned to be added, changed or skipped', async t => {
     [spf, [found('TXT', 'v=spf1 mx  redirect=x.com')], { value: 'v=spf1 include:server.com mx redirect=x.com' }],
     [spf, [found('TXT', 'v=spf1 INCLUDE:server.com -all')], { act: 'skip', message: /already/ }],
     [spf, [found('TXT', 'v=spf1 -all include:server.com')], { value: 'v=spf1 include:server.com -all' }],
+    [spf, [found('TXT', 'v=spf1 mx; -all')], { act: 'skip', message: /invalid term mx;/ }],
     [spf, [found('TXT', 'v=spf1 -all'), found('TXT', 'v=spf1 mx')], { act: 'skip', message: /several/ }],
     [dmarc, [found('TXT', 'V=dmarc1;p=none')], { act: 'skip', message: /DMARC/ }],
     [tracking, [found('CNAME', 'links.server.com')], { act: 'skip', message: 'It is there already.' }],
