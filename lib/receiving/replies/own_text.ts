@@ -37,17 +37,23 @@ const SENT_FROM =
 
 // These expect lines without spaces around them: an optional run of spaces would make a pattern quadratic.
 const DIVIDER =
-  /^(?:-{2,}\s*(?:original message|ursprüngliche nachricht|ursprungligt meddelande|ursprungligt mejl|message d'origine|mensaje original|forwarded message).*|_{10,}\s*|\*?(?:from|von|från|de)\*?\s?:\s.*@.*)$/i
+  /^(?:-{2,}\s*(?:original message|original(?:nachricht|meddelande)|ursprüngliche nachricht|ursprungligt meddelande|ursprungligt mejl|message d['’]origine|mensaje original|forwarded message).*|_{10,}\s*|\*?(?:from|von|från|de)\*?\s?:\s.*@.*)$/i
 
-const WROTE = /(?:wrote|schrieb|skrev|a écrit|escribió)(?!\p{L}).{0,80}:?$/iu
-const BEGINS = /^>?\s*(?:on|am|den|le|el|op|\d{4}-\d\d-\d\d|\d{1,2}[./ ])/i
+/** The header that Outlook writes, which has no address for people in the address book, or has it on the next line. */
+const FROM = /^\*?(?:from|von|från|de)\*?\s?:/i
+const AFTER_FROM = /^(?:<[^\s<>]+@|\*?(?:sent|date|gesendet|datum|skickat|envoyé|enviado(?: el)?|fecha)\*?\s?:)/i
+
+const WROTE = /(?:wrote|schrieb|folgendes geschrieben|skrev|a écrit|escribió)(?!\p{L}).{0,80}:?$/iu
+const BEGINS = /^>?\s*(?:-+\s)?(?:on|am|den|le|el|op|\d{4}-\d\d-\d\d|\d{1,2}[./ ])/i
+const CLOCK = /(?<!\d)\d{1,2}[:.]\d\d(?!\d)/
 
 /** Tells whether a quote begins at the first of two lines, which have no spaces around them. */
 function isQuoteBegin(line: string, next: string): boolean {
-  if (DIVIDER.test(line)) return true
+  if (DIVIDER.test(line) || (FROM.test(line) && AFTER_FROM.test(next))) return true
   if (line.length > MAX_LINE) return false
   const both = `${line} ${next}`.slice(0, MAX_LINE).trimEnd()
   if (BEGINS.test(line) && (WROTE.test(line) || (WROTE.test(both) && /[@<\d]/.test(line)))) return true
+  if (CLOCK.test(line) && [line, both].some(text => text.endsWith(':') && text.includes('@'))) return true
   return /^.{0,120}(?:schrieb am|skrev den).{0,80}:$/i.test(line)
 }
 

@@ -34,10 +34,23 @@ t.test('quoted text and signatures do not count for the category', async t => {
     `Yes please!\n\nDen fre 20 nov. 2026 kl 09:00 skrev Tom <tom@acme.com>:\n${quoted}`,
     `Yes please!\n\nLe ven. 20 nov. 2026 à 09:00, Tom <tom@acme.com> a écrit :\n${quoted}`,
     `Yes please!\n\nEl vie, 20 nov 2026 a las 9:00, Tom (<tom@acme.com>) escribió:\n${quoted}`,
+    `Yes please!\n\nFrom: Tom\nSent: Friday, 20 November 2026 9:00\nTo: Ann\n\n${quoted}`,
+    `Yes please!\n\nVon: Tom\n<tom@acme.com>\nGesendet: Freitag\n\n${quoted}`,
+    `Yes please!\n\n---- On Fri, 20 Nov 2026 09:00:00 +0100 tom@acme.com wrote ----\n\n${quoted}`,
+    `Yes please!\n\nAm Freitag, 20. November 2026 um 09:00:00 MEZ hat Tom <tom@acme.com> Folgendes geschrieben:\n${quoted}`,
+    `Yes please!\n\n-------- Originalnachricht --------\n${quoted}`,
+    `Yes please!\n\n-------- Originalmeddelande --------\n${quoted}`,
+    `Yes please!\n\n-----Message d’origine-----\n${quoted}`,
+    `Yes please!\n\n20.11.2026, 09.00, "Tom" <tom@acme.com>:\n${quoted}`,
+    `Yes please!\n\nNov 20, 2026, 09:00 by tom@acme.com:\n\n${quoted}`,
+    `Yes please!\n\nIn data 20 novembre 2026 09:00:00 "Tom Longname Longer"\n<tom@acme.com> ha scritto:\n${quoted}`,
     `> ${quoted}\n\nYes please!`,
     `Yes please!\n\nSent from my iPhone\n-- \nnot interested in unsubscribe Ltd`,
   ]
   for (const text of texts) t.equal(ownText({ text, html: null }), 'Yes please!', text)
+  const own =
+    'From: here to there.\nCall me at 10:30 or write to ann@y.com.\nAm Montag habe ich Ihnen geschrieben.\nYes please!'
+  t.equal(ownText({ text: own, html: null }), own)
   const html = `<p>Yes please!</p><div class="gmail_quote">On Friday<blockquote>${quoted}</blockquote></div>`
   t.equal(ownText({ text: null, html }), 'Yes please!')
   const entities = '<p>Non, &ccedil;a ne m&rsquo;int&eacute;resse&nbsp;pas &#128512; &amp;lt; &lt;3</p>'
