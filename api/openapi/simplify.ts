@@ -20,9 +20,30 @@ function simplifyOne(json: JsonSchema): JsonSchema {
     ...((isObject(properties) && Object.keys(properties).length === 0) || properties === undefined
       ? {}
       : { properties }),
-    // The format says the same.
-    ...(pattern === undefined || typeof json.format === 'string' ? {} : { pattern }),
+    // The format says the same, and numbers have no pattern.
+    ...(pattern === undefined || typeof json.format === 'string' || json.type === 'integer'
+      ? {}
+      : { pattern: portable(pattern) }),
   })
+}
+
+const CHARACTERS = {
+  '\\p{Cc}': '\\x00-\\x1f\\x7f-\\x9f',
+  // Generators write these characters into literals, where they end the line.
+  '\\p{Zl}': '',
+  '\\p{Zp}': '',
+  // JSON in UTF-8 has none. Without the flag `u` they would be the halves of an emoji.
+  '\\p{Cs}': '',
+}
+
+/**
+ * Writes a pattern for any engine of regular expressions. Some, such as that of Python, do not know `\p{...}`, for others it is
+ * the letter `p` (JavaScript without the flag `u`), and some have no lookahead: that a text must be visible is left out.
+ */
+function portable(pattern: unknown): unknown {
+  if (typeof pattern !== 'string') return pattern // a member with this name
+  const plain = pattern.replace(/^\^\(\?=[^)]*\)/, '^')
+  return Object.entries(CHARACTERS).reduce((text, [name, ranges]) => text.replaceAll(name, ranges), plain)
 }
 
 /** Writes `anyOf` a type and null as `type: [TYPE, 'null']`. */

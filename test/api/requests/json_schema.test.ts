@@ -3,6 +3,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { answerSchema, requestSchema } from '#api/openapi/json_schema.ts'
 import { simplify } from '#api/openapi/simplify.ts'
+import { operations } from '#api/routes/index.ts'
 import { absent, timestamp } from '#lib/json/json_form.ts'
 
 const Inner = z.object({ at: timestamp.describe('When.') }).meta({ id: 'Inner' })
@@ -38,10 +39,14 @@ t.test('simplify() shortens a schema without changing its meaning', t => {
     values: z.record(z.string(), z.int().min(0)),
     either: z.union([z.string(), z.array(z.string())]).nullable(),
     inner: Inner.nullable(),
+    count: z
+      .string()
+      .regex(/^[0-9]+$/)
+      .meta({ type: 'integer' }),
     list: z.preprocess(value => value, z.array(z.string())).transform(list => new Set(list)),
   })
   const { properties, required } = simplify(requestSchema(Request))
-  t.strictSame(required, ['kind', 'id', 'values', 'either', 'inner', 'list'])
+  t.strictSame(required, ['kind', 'id', 'values', 'either', 'inner', 'count', 'list'])
   t.strictSame(simplify(requestSchema(Request.partial())).required, undefined)
   t.strictSame(properties, {
     name: { type: ['string', 'null'], maxLength: 5 },
@@ -50,7 +55,29 @@ t.test('simplify() shortens a schema without changing its meaning', t => {
     values: { type: 'object', additionalProperties: { type: 'integer', minimum: 0 } },
     either: { anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }, { type: 'null' }] },
     inner: { anyOf: [{ $ref: '#/$defs/Inner' }, { type: 'null' }] },
+    count: { type: 'integer' },
     list: { type: 'array', items: { type: 'string' } },
   })
+  t.end()
+})
+
+const patternsOf = (value: unknown): string[] =>
+  Object.entries(value ?? {}).flatMap(([name, member]) =>
+    name === 'pattern' && typeof member === 'string' ? [member] : typeof member === 'object' ? patternsOf(member) : [],
+  )
+
+t.test('published patterns work in engines without \\p{...}, lookahead or the flag `u`', t => {
+  const schemas = operations.flatMap(({ query, body }) => [query, body?.schema].flatMap(one => one ?? []))
+  const patterns = [...new Set(schemas.flatMap(schema => patternsOf(simplify(requestSchema(schema)))))]
+  t.ok(patterns.length > 10)
+  t.strictSame(
+    patterns.filter(pattern => /\\p|\(\?[^:]|\\u202[89]/.test(pattern)),
+    [],
+  )
+  for (const pattern of patterns) {
+    for (const text of ['Welcome', 'welcome', 'p{Cc}', 'Zoë 😀', 'a\nb', '\u202eabc', '12', '']) {
+      t.equal(new RegExp(pattern).test(text), new RegExp(pattern, 'u').test(text), `${pattern} ${text}`)
+    }
+  }
   t.end()
 })
