@@ -103,12 +103,25 @@ function inputOf(
     ...((asked.required ?? []) as string[]),
     ...((given.required ?? []) as string[]),
   ]
+  const properties = Object.fromEntries(names.map(name => [name, all[name]]))
+  const $defs = usedBy(properties, (given.$defs ?? {}) as Properties)
   return {
     type: 'object',
-    properties: Object.fromEntries(names.map(name => [name, all[name]])),
+    properties,
     required: [...new Set([...needed.filter(name => names.includes(name)), ...(required ?? [])])],
-    ...(given.$defs ? { $defs: given.$defs } : {}),
+    ...(Object.keys($defs).length > 0 ? { $defs } : {}),
   }
+}
+
+/** Returns the definitions that a schema refers to: a model reads all of them. */
+function usedBy(schema: JsonSchema, defs: Properties, used: Properties = {}): Properties {
+  for (const [, name = ''] of JSON.stringify(schema).matchAll(/"#\/\$defs\/(\w+)"/g)) {
+    const found = defs[name]
+    if (!found || used[name]) continue
+    used[name] = found
+    usedBy(found, defs, used)
+  }
+  return used
 }
 
 /** Resolves the schema of a named body: a reference to its definition, or `anyOf` such a reference and null. */

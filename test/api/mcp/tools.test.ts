@@ -92,6 +92,10 @@ t.test('an MCP client lists the server and its tools', async t => {
   )
   for (const { name, inputSchema, annotations, description = '' } of tools) {
     new Ajv2020({ strict: false }).compile(inputSchema)
+    const unused = Object.keys(inputSchema.$defs ?? {}).filter(
+      one => !JSON.stringify(inputSchema).includes(`"#/$defs/${one}"`),
+    )
+    t.strictSame(unused, [], `${name} has no definitions that it does not use`)
     t.ok(description.length > 10 && annotations, name)
     t.equal(Boolean(annotations?.readOnlyHint), /^(?:find|get|list|render|preview)_/.test(name), `${name} reads only`)
   }
