@@ -60,7 +60,7 @@ async function runOperation(operation: Operation, call: Call): Promise<void> {
   const { idempotency_key: idempotencyKey } = values
   const args = [
     ...operands,
-    ...(body ? [await readBody(body, values)] : []),
+    ...(body ? [await readBody(body, values, signal)] : []),
     ...(query.length > 0 ? [pick(query, values)] : []),
     { signal, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) },
   ]
@@ -93,11 +93,11 @@ function methodOf({ client }: Call, { method }: Operation): Method {
 }
 
 /** Returns the body of a request: `--body`, with members replaced by those of other options. */
-export async function readBody(options: Option[], values: Values): Promise<unknown> {
+export async function readBody(options: Option[], values: Values, signal: AbortSignal): Promise<unknown> {
   const given = values.body === undefined ? {} : jsonOf('--body', values.body as string)
   const members = pick(options, values)
   for (const { name, type } of options) {
-    if (type === 'file' && name in members) members[name] = await openFile(members[name] as string)
+    if (type === 'file' && name in members) members[name] = await openFile(members[name] as string, signal)
   }
   if (Object.keys(members).length === 0) return given
   if (typeof given !== 'object' || given === null || Array.isArray(given))
@@ -109,12 +109,12 @@ export async function readBody(options: Option[], values: Values): Promise<unkno
  * Opens a file of any size, which is read while it is sent. The standard input and pipes, such as `<(zcat contacts.csv.gz)`, have
  * no size and are read first, as bytes: the server detects their encoding.
  */
-export async function openFile(path: string): Promise<Blob> {
+export async function openFile(path: string, signal: AbortSignal): Promise<Blob> {
   const { createReadStream, openAsBlob } = fs()
   try {
     if (path !== '-' && (await fsPromises().stat(path)).isFile()) return await openAsBlob(path)
-    const { blob } = await import('node:stream/consumers')
-    return (await blob(path === '-' ? process.stdin : createReadStream(path))) as Blob
+    const [{ addAbortSignal }, { blob }] = await Promise.all([import('node:stream'), import('node:stream/consumers')])
+    return (await blob(addAbortSignal(signal, path === '-' ? process.stdin : createReadStream(path)))) as Blob
   } catch (error) {
     throw cliError(`${path} cannot be read: ${(error as Error).message}`, error)
   }

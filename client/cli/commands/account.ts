@@ -1,8 +1,8 @@
 import { type Call, type Command, DEFAULT_URL } from '../command.ts'
 import { cliError } from '../errors.ts'
 import { accessOf } from '../input/access.ts'
-import { readText } from '../input/arguments.ts'
 import { askSecret } from '../input/ask.ts'
+import { readText } from '../input/read_text.ts'
 
 const name = { name: 'name', type: 'string' as const, description: 'Name of the profile. Default: `default`.' }
 

@@ -35,8 +35,8 @@ async function runImport(call: Call): Promise<void> {
   const { operands, values, output, signal } = call
   const client = call.client()
   const { wait: waits = true, ...members } = values
-  const file = await openFile(operands[0] as string)
-  const body = { ...((await readBody(fields, members)) as Partial<NewContactImport>), file }
+  const file = await openFile(operands[0] as string, signal)
+  const body = { ...((await readBody(fields, members, signal)) as Partial<NewContactImport>), file }
   output.note(`Sending ${file.size.toLocaleString('en')} bytes`)
   // No timeout: the file may be large, and the connection slow.
   let found = await client.contacts.imports.create(body, { signal, timeout: 2 ** 31 - 1 })

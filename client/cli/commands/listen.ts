@@ -2,7 +2,7 @@ import { crypto } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
 import { follow } from '../follow.ts'
-import { readText } from '../input/arguments.ts'
+import { readInput } from '../input/read_text.ts'
 
 const ANSWER_MS = 15_000
 
@@ -96,5 +96,5 @@ async function verify({ values, output }: Call): Promise<void> {
     }),
   )
   const { verifyWebhook } = await import('../../source/verify_webhook.ts')
-  output.record(await verifyWebhook(readText('@-'), headers, secret, tolerance === undefined ? {} : { tolerance }))
+  output.record(await verifyWebhook(readInput(), headers, secret, tolerance === undefined ? {} : { tolerance }))
 }

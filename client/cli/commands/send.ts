@@ -42,7 +42,7 @@ async function runSend(call: Call): Promise<void> {
   const { values, output, signal } = call
   const { attach = [], var: variables, at, wait, wait_seconds = 60, idempotency_key, ...members } = values
   const client = call.client()
-  const given = (await readBody(operation.body ?? [], members)) as NewEmail
+  const given = (await readBody(operation.body ?? [], members, signal)) as NewEmail
   const email = {
     ...given,
     ...(at === undefined ? {} : { scheduled_at: at as string }),

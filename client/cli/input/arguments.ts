@@ -1,8 +1,9 @@
-import { fs, util } from '../builtins.ts'
+import { util } from '../builtins.ts'
 import { COMMON, type Command, type Values } from '../command.ts'
 import { cliError } from '../errors.ts'
 import type { Option } from '../operation.ts'
 import { nearest } from './nearest.ts'
+import { readText } from './read_text.ts'
 
 /** Returns the name of an option on the command line: `reply-to` for `reply_to`. */
 export function flagOf(name: string): string {
@@ -99,17 +100,5 @@ export function jsonOf(what: string, text: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     throw cliError(`\`${what}\` must be JSON: ${(error as Error).message}`, error)
-  }
-}
-
-/** Returns the text itself, or the content of the file that it names. */
-export function readText(given: string): string {
-  if (!given.startsWith('@')) return given
-  if (given.startsWith('@@')) return given.slice(1)
-  const path = given.slice(1)
-  try {
-    return fs().readFileSync(path === '-' ? 0 : path, 'utf8')
-  } catch (error) {
-    throw cliError(`${path === '-' ? 'The standard input' : path} cannot be read: ${(error as Error).message}`, error)
   }
 }
