@@ -1,5 +1,8 @@
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
+import { decode } from '#client/cli/input/read_text.ts'
 import { CommandLine } from '#test/support/client/command_line.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 
@@ -36,4 +39,15 @@ t.test('Ctrl-C ends a command that reads the standard input', async t => {
     t.ok(code === INTERRUPTED || signal === 'SIGINT', args.join(' '))
   }
   t.strictSame(sent, [])
+})
+
+t.test('a file may be UTF-16, and may begin with a byte order mark', async t => {
+  const utf16 = Buffer.from('\ufeff{"text":"Zoë"}', 'utf16le')
+  t.equal(decode(Buffer.from(utf16).swap16()), '{"text":"Zoë"}')
+  for (const bytes of [utf16, Buffer.from('\ufeff{"text":"Zoë"}'), Buffer.from('{"text":"Zoë"}')]) {
+    await writeFile(join(home, 'email.json'), bytes)
+    t.equal((await shell.run(['send', '--body', `@${join(home, 'email.json')}`])).code, 0)
+    t.equal((await shell.run(['send', '--body', '@-'], bytes)).code, 0)
+  }
+  t.strictSame(sent.splice(0), Array(6).fill({ text: 'Zoë' }))
 })

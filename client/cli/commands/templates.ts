@@ -4,6 +4,7 @@ import type { Mailbrook, NewTemplate, Template } from '../../source/index.ts'
 import { fs, fsPromises } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
+import { decode } from '../input/read_text.ts'
 
 /** A template as files: a folder named by its alias, or by its id if it has none. */
 const FIELDS = 'template.json'
@@ -95,7 +96,7 @@ type Files = { fields: NewTemplate; found: Record<string, string | null> }
 type Folder = Files & { name: string; known: Template | null }
 
 async function readFiles(path: string): Promise<Files> {
-  const read = (file: string) => fsPromises().readFile(join(path, file), 'utf8')
+  const read = async (file: string) => decode(await fsPromises().readFile(join(path, file)))
   const found = {
     [FIELDS]: await read(FIELDS),
     [HTML]: await read(HTML).catch(error => {

@@ -6,9 +6,9 @@ export function readText(given: string): string {
   if (!given.startsWith('@')) return given
   if (given.startsWith('@@')) return given.slice(1)
   const path = given.slice(1)
-  if (path === '-') return Buffer.from(readInput()).toString()
+  if (path === '-') return decode(readInput())
   try {
-    return fs().readFileSync(path, 'utf8')
+    return decode(fs().readFileSync(path))
   } catch (error) {
     throw cliError(`${path} cannot be read: ${(error as Error).message}`, error)
   }
@@ -25,4 +25,12 @@ export function readInput(): Uint8Array {
   } finally {
     for (const handler of handlers) process.on('SIGINT', handler)
   }
+}
+
+/** Decodes UTF-8, or UTF-16 if a byte order mark says so, as PowerShell writes it. The text has no byte order mark. */
+export function decode(bytes: Uint8Array): string {
+  const [first, second] = bytes
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8'
+  return new TextDecoder(encoding).decode(bytes)
 }
