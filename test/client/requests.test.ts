@@ -148,7 +148,9 @@ t.test('invalid arguments throw before anything is sent', async t => {
     statusCode: 404,
   })
   t.throws(() => new Mailbrook({ apiKey: '', baseUrl: api.url }), { statusCode: null, name: 'client_error' })
-  t.throws(() => new Mailbrook({ apiKey: 'x', baseUrl: 'mail' }), { statusCode: null, name: 'client_error' })
+  for (const baseUrl of ['mail', 'localhost:3000', 'http://']) {
+    t.throws(() => new Mailbrook({ apiKey: 'x', baseUrl }), { statusCode: null, name: 'client_error' })
+  }
 })
 
 t.test('values that a header cannot have throw a client_error without them', async t => {

@@ -1,3 +1,4 @@
+import { isWeb } from '../../source/calls/url.ts'
 import { crypto } from '../builtins.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
@@ -46,7 +47,7 @@ async function listen({ client, operands, values, output, signal }: Call): Promi
     string,
     string | undefined
   >
-  if (forward === undefined || !URL.canParse(forward))
+  if (forward === undefined || !isWeb(forward))
     throw cliError('`--forward` must be the address of a server: `http://localhost:4000/hook`.')
   const id = operands[0] as string
   const { events } = client().webhooks

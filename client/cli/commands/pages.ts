@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { reasonOf } from '../../source/calls/read_response.ts'
+import { serverAddress } from '../../source/calls/url.ts'
 import { MailbrookError } from '../../source/error.ts'
 import type { Call, Command } from '../command.ts'
 import { cliError } from '../errors.ts'
@@ -32,7 +33,7 @@ export const pageCommands: Command[] = [
 ]
 
 function urlOf(address: string, page: string): string {
-  const url = new URL(`/${page.replace(/^\/+/, '')}`, address)
+  const url = new URL(`/${page.replace(/^\/+/, '')}`, serverAddress(address))
   if (url.origin !== new URL(address).origin) throw cliError('The page must be a path on the server.')
   return url.href
 }

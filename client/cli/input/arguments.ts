@@ -52,6 +52,8 @@ function parse(
 }
 
 function messageOf({ code, message }: Error & { code?: string }, flags: string[]): string {
+  if (message.includes('argument is ambiguous'))
+    return `${message.split('\n')[0]} A value that begins with a dash needs an equals sign: \`--name=-value\`.`
   const [, unknown] = /^Unknown option '-*([^']+)'/.exec(message) ?? []
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION' || unknown === undefined) return message.split('\n')[0] ?? message
   const near = nearest(unknown, flags)

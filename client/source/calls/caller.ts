@@ -5,6 +5,7 @@ import { headersOf } from './headers.ts'
 import type { BatchOptions, Input } from './options.ts'
 import { readError, readJson, reasonOf } from './read_response.ts'
 import { mayHaveTakenEffect, mayRetry, sleep, waitBefore } from './retries.ts'
+import { serverAddress } from './url.ts'
 
 /** Options of the client. */
 export type MailbrookOptions = {
@@ -40,9 +41,10 @@ export class Caller {
     if (!apiKey)
       throw clientError('An API key is needed: `new Mailbrook({ apiKey })`, or MAILBROOK_API_KEY in the environment.')
     const baseUrl = options.baseUrl ?? environment.MAILBROOK_BASE_URL ?? 'http://localhost:3000'
-    if (!URL.canParse(baseUrl)) throw clientError(`The address of the server is not a URL: ${baseUrl}`)
     // The address of the API is accepted too.
-    this.baseUrl = baseUrl.replace(/(?<!\/)\/+$/, '').replace(/\/api$/, '')
+    this.baseUrl = serverAddress(baseUrl)
+      .replace(/(?<!\/)\/+$/, '')
+      .replace(/\/api$/, '')
     this.#options = { ...options, apiKey }
   }
 
