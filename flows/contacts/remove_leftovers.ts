@@ -7,6 +7,7 @@ import {
   deleteEventsOfDomain,
   deleteMembers,
   deleteProperty,
+  deleteStrayCounts,
   removeValues,
 } from '#sql/contacts/leftovers.ts'
 import type { Pool } from '#sql/pool.ts'
@@ -29,7 +30,7 @@ export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload
       await inSlices(() => deleteChoicesOfDomain(pool, 'optouts', deleted, SLICE))
       await inSlices(() => deleteChoicesOfDomain(pool, 'consents', deleted, SLICE))
       while (await deleteImportOfDomain(pool, deleted, ERRORS));
-      return deleteCounts(pool, deleted)
+      return deleteStrayCounts(pool, deleted.account_id)
     case 'audience':
       await inSlices(() => deleteMembers(pool, of, deleted, SLICE))
       return deleteCounts(pool, deleted)

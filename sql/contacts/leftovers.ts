@@ -77,9 +77,21 @@ export async function deleteChoicesOfDomain(
   `)
 }
 
-/** Deletes the counts of a deleted audience, or of the default audience of a deleted domain. */
+/** Deletes the counts of a deleted audience. */
 export async function deleteCounts(db: Queryable, { account_id, id }: Deleted): Promise<void> {
   await db.run(sql.unsafe`DELETE FROM audience_counts WHERE account_id = ${account_id} AND audience_id = ${id}`)
+}
+
+/** Deletes the counts of audiences that were deleted with their domains, except those that another job still changes. */
+export async function deleteStrayCounts(db: Queryable, account_id: string): Promise<void> {
+  await db.run(sql.unsafe`
+    DELETE FROM audience_counts WHERE account_id = ${account_id} AND (audience_id, shard) IN (
+      SELECT n.audience_id, n.shard FROM audience_counts n
+      WHERE n.account_id = ${account_id} AND NOT EXISTS (
+        SELECT FROM audiences a WHERE a.account_id = n.account_id AND a.id = n.audience_id
+      )
+      FOR UPDATE SKIP LOCKED)
+  `)
 }
 
 /** Removes the values of a deleted property from the next contacts by id; returns the last of them, or null at the end. */
