@@ -2,7 +2,7 @@ import { ApiError, notFound } from '#lib/errors.ts'
 import { type CampaignId, deleteCampaign, lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { deleteRecipients, listCampaignsOfDomain } from '#sql/campaigns/leftovers.ts'
 import { findNewestRun } from '#sql/campaigns/report/runs.ts'
-import { cancelDeliveries } from '#sql/campaigns/stop/cancel_rest.ts'
+import { cancelDeliveries, lockUnsettled } from '#sql/campaigns/stop/cancel_rest.ts'
 import { cancelCampaign, hideCampaign } from '#sql/campaigns/stop/change_status.ts'
 import { deleteAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
@@ -21,14 +21,21 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
     const campaigns = await listCampaignsOfDomain(pool, domain, AT_ONCE)
     if (campaigns.length === 0) return
     for (const campaign of campaigns) {
-      await pool.transaction(tx => cancelCampaign(tx, campaign))
       const named = { account_id: campaign.account_id, campaign_id: campaign.id }
-      while ((await pool.transaction(tx => cancelDeliveries(tx, named, SLICE))) > 0);
-      while ((await deleteAnswers(pool, named, SLICE)) === SLICE);
-      while ((await deleteRecipients(pool, campaign, SLICE)) === SLICE);
-      await pool.transaction(tx => deleteCampaign(tx, campaign))
+      await inTransaction(pool, tx => cancelCampaign(tx, campaign))
+      while ((await inTransaction(pool, tx => cancelDeliveries(tx, named, SLICE))) > 0);
+      while ((await retryConflicts(() => deleteAnswers(pool, named, SLICE))) === SLICE);
+      while ((await retryConflicts(() => deleteRecipients(pool, campaign, SLICE))) === SLICE);
+      await inTransaction(pool, async tx => {
+        await lockUnsettled(tx, named)
+        await deleteCampaign(tx, campaign)
+      })
     }
   }
+}
+
+function inTransaction<T>(pool: Pool, run: (tx: Tx) => Promise<T>): Promise<T> {
+  return retryConflicts(() => pool.transaction(run))
 }
 
 /**
@@ -36,7 +43,7 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
  * kept. @throws {ApiError} 404; 422
  */
 export async function removeCampaign(pool: Pool, campaign: CampaignId): Promise<void> {
-  while (!(await retryConflicts(() => pool.transaction(tx => removePart(tx, campaign)))));
+  while (!(await inTransaction(pool, tx => removePart(tx, campaign))));
 }
 
 /** Returns true once the campaign is removed. */
