@@ -29,8 +29,9 @@ type Dependencies = { pool: Pool; config: { BASE_URL: string } }
 /**
  * Erases a person from a domain: the contact with its events and its runs of automations, the contents of mail to its
  * address alone, its answers to polls, received mail from it, and its suppression, which applies to all domains and so is
- * kept for a contact of another one. Only opt-outs are kept, under a hash of the address. The contact is deleted last, so
- * that an interrupted call can be repeated. An address that is no contact (any more) is erased too.
+ * kept for a contact of another one. Only opt-outs are kept, under a hash of the address. The contact is deleted after the
+ * rest, so that an interrupted call can be repeated, and then what was sent meanwhile: campaigns and automations send to it
+ * until it is deleted. An address that is no contact (any more) is erased too.
  *
  * @returns the id of the contact, or the address if it is none
  * @throws {ApiError} 404 for an id, `contacts_busy`, `contacts_timeout`
@@ -43,12 +44,17 @@ export async function erasePerson(
   const contact = await findContact(pool, account_id, ref)
   const { email, domain_id } = 'email' in ref ? ref : orNotFound('Contact', contact)
   const person = { account_id, email, domain_id }
-  const sent = await forgetSent(pool, person)
+  const { emails } = await forgetSent(pool, person)
   const received_emails = await deleteReceived(pool, person, config.BASE_URL)
   await forgetImportErrors(pool, person)
   await forgetFormerContacts(pool, person)
   const suppressions = await eraseRow(pool, person)
-  return { id: contact?.id ?? email, erased: { ...sent, received_emails, suppressions } }
+  const late = await forgetSent(pool, person)
+  const { pending_emails } = late
+  return {
+    id: contact?.id ?? email,
+    erased: { emails: emails + late.emails, pending_emails, received_emails, suppressions },
+  }
 }
 
 /** Items per page of a list. */
