@@ -1,5 +1,6 @@
 import type { Source } from '#lib/contents/compile_content.ts'
 import { findPlaces } from '#lib/contents/find_links.ts'
+import { readTokens } from '#lib/contents/html_tokens.ts'
 import { ApiError } from '#lib/errors.ts'
 import { LONGEST_LINKS, personalLink } from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
@@ -68,7 +69,7 @@ export function listContentWarnings({ html, text }: Source, postal_address: stri
       ? [`The html has ${Math.ceil(bytes / 1024)} KB: Gmail hides what is beyond ${CLIPPED_AT / 1024} KB.`]
       : []),
     ...hostWarnings({ html, text }),
-    ...addressWarnings([html, text], postal_address),
+    ...addressWarnings([html && textIn(html), text], postal_address),
   ]
 }
 
@@ -81,7 +82,14 @@ function addressWarnings(parts: (string | null)[], postal_address: string | null
   ]
 }
 
-/** Returns a text without tags, entities, spaces and punctuation, in which an address is found however it is formatted. */
-function lettersOf(source: string): string {
-  return source.replace(/<[^<>]*>|&#?\w+;|[^\p{L}\p{N}<>&]|[<>&]/gu, '').toLowerCase()
+/** Returns the text of html, decoded and without tags and comments. */
+function textIn(html: string): string {
+  const pieces: string[] = []
+  readTokens(html, { open: () => {}, close: () => {}, text: text => pieces.push(text) })
+  return pieces.join('')
+}
+
+/** Returns the letters and digits of a text, in which an address is found however it is formatted. */
+function lettersOf(text: string): string {
+  return text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
 }
