@@ -2,8 +2,8 @@ import type { PollForm } from '#lib/polls/new_poll.ts'
 import { pollHtml, pollText } from '#lib/polls/poll_block.ts'
 import { pollKeyOf } from '#lib/polls/poll_of_content.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
+import { shownEnd } from './campaign/shown_end.ts'
 import type { Source } from './compile_content.ts'
-import { findPlaces } from './find_links.ts'
 
 /** Inserts a poll into each part of a content. A content without parts gets html with the poll alone. */
 export function insertPoll({ html, text }: Source, form: PollForm): Source {
@@ -20,8 +20,8 @@ export function insertPollHtml(html: string, form: PollForm): string {
   const block = pollHtml(form)
   const replaced = replaceSlots(html, slots, block)
   if (replaced !== null) return replaced
-  const { body_end } = findPlaces(html, slots)
-  return html.slice(0, body_end) + block + html.slice(body_end)
+  const end = shownEnd(html, slots)
+  return html.slice(0, end) + block + html.slice(end)
 }
 
 /** As `insertPollHtml`, for plain text. */

@@ -5,6 +5,7 @@ import { escapeHtml } from '#lib/escape_html.ts'
 import { LONGEST_WITHOUT_POLL, mentionsLink, personalLink } from '#lib/templates/personal_links.ts'
 import { type Placeholder, placeholders } from '#lib/templates/placeholders.ts'
 import { renameBareKeys } from './recipient_values.ts'
+import { shownEnd } from './shown_end.ts'
 
 /** Parts that are added to a content. `postal_address`: lines of text. */
 type Additions = { preview_text: string | null; postal_address: string | null }
@@ -57,8 +58,11 @@ function insertPreview(html: string, preview_text: string): string {
 
 function insertFooter(html: string, postal_address: string | null): string {
   const address = postal_address ? `${escapeHtml(withoutSlots(postal_address)).replace(/\r?\n/g, '<br>')}<br>` : ''
-  const { body_end } = findPlaces(html, slotsOf(html))
-  return insert(html, body_end, `<p style="${FOOTER}">${address}<a href="${LINK}">Unsubscribe</a></p>`)
+  return insert(
+    html,
+    shownEnd(html, slotsOf(html)),
+    `<p style="${FOOTER}">${address}<a href="${LINK}">Unsubscribe</a></p>`,
+  )
 }
 
 function textLines(postal_address: string | null): string {
