@@ -12,6 +12,7 @@ import { FILTER_PREFIX } from './layout/form.ts'
 import { frame, plainPage } from './layout/frame.ts'
 import { rooms } from './pages/index.ts'
 import { addSignInRoutes } from './pages/signing_in/routes.ts'
+import { isFromBrowser } from './request/browser.ts'
 import { createCallApi } from './request/call_api.ts'
 import { EMPTY_FORM, type Form, readForm } from './request/form.ts'
 import { popNotice, setNotice } from './request/notice.ts'
@@ -37,11 +38,6 @@ export function dashboardRouter(foundation: Foundation): Router<State, Services>
     router.post(action.path, (ctx, next) => (isFromBrowser(ctx) ? serve(ctx, findSession, runAction(action)) : next()))
   }
   return router
-}
-
-/** Returns true for requests of browsers. Requests with an API key, or that prefer JSON, are for the API. */
-function isFromBrowser(ctx: Context): boolean {
-  return !ctx.get('authorization') && ctx.accepts('json', 'html') === 'html'
 }
 
 async function serve(ctx: Context, findSession: FindSession, run: Handler): Promise<void> {

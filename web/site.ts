@@ -3,9 +3,10 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import { assetsRouter } from './assets.ts'
 import { dashboardRouter } from './dashboard.ts'
 import { docsRouter } from './docs/routes.ts'
+import { showNotFound } from './request/browser.ts'
 
-/** Returns the routes of the dashboard and the docs, which the web process serves beside the API. */
+/** Returns the routes of the dashboard and the docs, which the web process serves beside the API, and a page for unknown addresses. */
 export function createSite(foundation: Foundation): Middleware[] {
   const routers = [assetsRouter, docsRouter(foundation.config.BASE_URL), dashboardRouter(foundation)]
-  return routers.map(router => router.routes() as unknown as Middleware)
+  return [showNotFound, ...routers.map(router => router.routes() as unknown as Middleware)]
 }

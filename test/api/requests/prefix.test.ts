@@ -36,3 +36,23 @@ t.test('/ shows browsers the dashboard, and is 404 for other clients', async t =
     t.equal((await fetch(api.url + path)).status, 200, path)
   for (const accept of ['*/*', 'application/json']) t.equal((await ask(accept)).status, 404, accept)
 })
+
+t.test('an unknown address shows browsers a page, and is JSON for other clients and under /api', async t => {
+  const ask = (path: string, headers: Record<string, string>) => fetch(api.url + path, { headers })
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+  for (const path of ['/nothing', '/emails/1/2/3', '/assets/nothing.js']) {
+    const response = await ask(path, browser)
+    t.strictSame([response.status, response.headers.get('content-type')], [404, 'text/html; charset=utf-8'], path)
+    t.match(await response.text(), /<h1>Not found<\/h1>.*<a href="\/">/s)
+  }
+  const clients: [path: string, headers: Record<string, string>][] = [
+    ['/nothing', { accept: '*/*' }],
+    ['/nothing', { accept: 'application/json' }],
+    ['/nothing', { ...browser, authorization: `Bearer ${account.key}` }],
+    ['/api/nothing', { ...browser, authorization: `Bearer ${account.key}` }],
+  ]
+  for (const [path, headers] of clients) {
+    const response = await ask(path, headers)
+    t.strictSame([response.status, response.headers.get('content-type')], [404, 'application/json; charset=utf-8'])
+  }
+})
