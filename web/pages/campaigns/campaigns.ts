@@ -13,6 +13,7 @@ import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { draftPage } from './draft.ts'
 import { fieldsOf, readCampaign, readDraft, respondPreview } from './editor.ts'
+import { namedRecords } from './named_records.ts'
 import { campaignRecipients } from './recipients.ts'
 import { report } from './report.ts'
 
@@ -48,6 +49,7 @@ const campaign = recordPage<Row>('/campaigns/:id', 'getCampaign', async (found, 
     body: html`${facts([
       ['From', found.from],
       ['Subject', found.subject],
+      ...(await namedRecords(visit, found)),
       ['A/B test', found.ab_test && `${found.ab_test.variants.length} variants`],
       ['Recurrence', recurrenceOf(found)],
       ['Scheduled', found.scheduled_at ? time(found.scheduled_at) : null],
@@ -75,7 +77,6 @@ function buttonsOf(visit: Visit, path: string, status: string) {
     queued: ['pause', 'cancel'],
     testing: ['pause', 'cancel'],
     paused: ['resume', 'cancel'],
-    sent: ['retry'],
   }
   return [...(actions[status] ?? []), 'duplicate'].map(name =>
     button(visit, `${path}/${name}`, `${name[0]?.toUpperCase()}${name.slice(1)}`),
@@ -126,6 +127,11 @@ export const campaignRoom: Room = {
     action('/campaigns/:id/winner', campaign, async (visit, form) => {
       await visit.call('chooseCampaignWinner', { params: idOf(visit), body: { variant: form.text('variant') } })
       return { to: `/campaigns/${idOf(visit).id}`, notice: 'Winner chosen.' }
+    }),
+    action('/campaigns/:id/in-doubt', campaign, async (visit, form) => {
+      const body = { action: form.text('action') }
+      const { decided } = await visit.call<{ decided: number }>('decideCampaignDoubts', { params: idOf(visit), body })
+      return { to: `/campaigns/${idOf(visit).id}`, notice: `Emails settled: ${count(decided)}.` }
     }),
     action('/campaigns/:id/duplicate', campaign, async visit => {
       const { id } = await visit.call<Row>('duplicateCampaign', { params: idOf(visit) })

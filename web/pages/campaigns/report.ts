@@ -2,22 +2,22 @@ import type { CampaignStats } from '#flows/campaigns/read_stats.ts'
 import { now } from '#lib/clock.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { CampaignLink } from '#sql/campaigns/report/links.ts'
-import type { CampaignRun } from '#sql/campaigns/report/runs.ts'
 import { RETENTION_DAYS } from '#sql/sending/metrics/ranges.ts'
 import { type Html, html } from '#web/html.ts'
 import { bars, columns, percent } from '#web/layout/charts.ts'
 import { type List, table } from '#web/layout/list.ts'
-import { badge, count, facts, section, time } from '#web/layout/parts.ts'
+import { count, facts, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { abTest } from './ab.ts'
 import { activity, type Engagement } from './people.ts'
+import { runsOf, startOf } from './runs.ts'
+import { unsentEmails } from './unsent.ts'
 
 type Found = Wire<Campaign>
 type Stats = Wire<CampaignStats>
 type Link = Wire<CampaignLink>
-type Run = Wire<CampaignRun>
 
 /** Returns the path of the page that lists the recipients of a figure. */
 type LinkTo = (filter: { type?: string }) => string
@@ -34,28 +34,13 @@ export async function report(visit: Visit, found: Found): Promise<Html> {
   const stats = await visit.call<Stats>('getCampaignStats', request)
   const links = await visit.call<List<Link>>('listCampaignLinks', request)
   const engagement = await visit.call<Engagement>('getCampaignEngagement', request)
-  const runs = found.recurrence ? (await visit.call<List<Run>>('listCampaignRuns', { params: idOf(visit) })).data : []
-  const shown = runs.find(({ id }) => id === run) ?? found
-  return html`${runs.length > 0 ? runsTable(found, runs) : ''}
-${section('Delivery', deliveryChart(stats, linkTo))}
-${section('Engagement', html`${engagementChart(stats, linkTo)}${await byHour(visit, { ...found, started_at: shown.started_at })}`)}
+  const started_at = await startOf(visit, found)
+  return html`${found.recurrence ? await runsOf(visit, found) : ''}
+${section('Delivery', html`${deliveryChart(stats, linkTo)}${unsentEmails(visit, found, stats)}`)}
+${section('Engagement', html`${engagementChart(stats, linkTo)}${await byHour(visit, { ...found, started_at })}`)}
 ${found.ab_test ? section('A/B test', await abTest(visit, found)) : ''}
 ${section('Links', linksOf(links.data))}
 ${section('Activity', activity(engagement))}`
-}
-
-function runsTable({ id }: Found, runs: Run[]): Html {
-  const rows = {
-    ...{ caption: 'Runs, newest first', rows: runs, empty: html`` },
-    link: ({ run }: Run) => `/campaigns/${id}?run=${run}`,
-  }
-  const columns = [
-    { title: 'Run', cell: ({ run }: Run) => run },
-    { title: 'Status', cell: ({ status }: Run) => badge(status) },
-    { title: 'Started', cell: ({ started_at }: Run) => time(started_at) },
-    { title: 'Recipients', cell: ({ recipients_count }: Run) => count(recipients_count) },
-  ]
-  return section('Runs', table({ ...rows, columns }))
 }
 
 function deliveryChart(stats: Stats, linkTo: LinkTo): Html {

@@ -5,6 +5,13 @@ import { time } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
+/** What a person can decide about emails in doubt, with the names of the buttons. */
+export const DOUBT_BUTTONS = [
+  ['retry', 'Retry delivery'],
+  ['release', 'Mark as delivered'],
+  ['drop', 'Mark as failed'],
+] as const
+
 /** Lists the recipients with a pending delivery, the reason for each, and buttons for what can be done. */
 export function whyUndelivered({ id, status, queue = [] }: Wire<Email>, visit: Visit) {
   const isDelayed = queue.some(({ state, attempts }) => state === 'queued' && attempts > 0)
@@ -19,7 +26,5 @@ ${last_reply ? html` The server said: <code>${last_reply}</code>` : ''}</li>`,
   )}</ul>
 ${isDelayed ? button(visit, `/emails/${id}/try-now`, 'Try now') : ''}
 ${isScheduled ? button(visit, `/emails/${id}/cancel`, 'Cancel') : ''}
-${isHeld ? ['retry', 'release', 'drop'].map(name => button(visit, `/emails/${id}/${name}`, NAMES[name] as string)) : ''}</div>`
+${isHeld ? DOUBT_BUTTONS.map(([action, name]) => button(visit, `/emails/${id}/${action}`, name)) : ''}</div>`
 }
-
-const NAMES: Record<string, string> = { retry: 'Retry delivery', release: 'Mark as delivered', drop: 'Mark as failed' }
