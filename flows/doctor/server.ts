@@ -30,12 +30,20 @@ export type Server = {
   findings: Finding[]
 }
 
-export async function readServer({ pool, config }: { pool: Pool; config: Config }): Promise<Server> {
+type Services = { pool: Pool; config: Config }
+
+/** Makes those checks of the doctor that take little time and read only the database. */
+export async function checkServer({ pool, config }: Services): Promise<Finding[]> {
   const checks = [
     { check: 'Postgres', run: () => checkPostgres(pool, config, true) },
     { check: 'clock', run: async () => checkClock(pool) },
     { check: 'queue', run: () => checkQueue(pool) },
   ]
+  return runChecks(checks, DEADLINE_MS)
+}
+
+export async function readServer(services: Services): Promise<Server> {
+  const { pool } = services
   return {
     platform: await findPlatform(pool),
     queue: await findQueue(pool, DEAD_SECONDS),
@@ -43,7 +51,7 @@ export async function readServer({ pool, config }: { pool: Pool; config: Config 
     paused: await listPaused(pool, MAX_PAUSED),
     accounts: await listAccounts(pool, MAX_ACCOUNTS),
     plans: await listPlans(pool),
-    findings: await runChecks(checks, DEADLINE_MS),
+    findings: await checkServer(services),
   }
 }
 

@@ -2,8 +2,11 @@ import { type Html, html } from '#web/html.ts'
 import { table } from './list.ts'
 import { count } from './parts.ts'
 
-/** `tone`: a class of the style sheet that colors the bar. `link`: target of its row in the table. */
-export type Bar = { name: string; value: number; tone?: string; link?: string }
+/**
+ * `tone`: a class of the style sheet that colors the bar. `link`: target of its row in the table. `limit`: the value of its full bar,
+ * if the bars have different ones.
+ */
+export type Bar = { name: string; value: number; tone?: string; link?: string; limit?: number }
 
 type Bars = {
   caption: string
@@ -18,18 +21,21 @@ const ROW = 44
 /** A bar chart with one bar per name, drawn as SVG, and its data as a table. */
 export function bars({ caption, rows, total = 0, unit = '' }: Bars): Html {
   const highest = Math.max(total, ...rows.map(({ value }) => value), 1)
+  const hasShares = total > 0 || rows.some(({ limit }) => limit !== undefined)
+  const textOf = ({ value, limit }: { value: number; limit?: number | undefined }) =>
+    `${count(value)}${unit}${limit === undefined ? '' : ` of ${count(limit)}`}`
   const shapes = rows.map(
     (
-      { name, value, tone = 'plain' },
+      { name, value, tone = 'plain', limit },
       n,
-    ) => html`<text x="0" y="${n * ROW + 14}">${shorten(name)}: ${count(value)}${unit}</text>
+    ) => html`<text x="0" y="${n * ROW + 14}">${shorten(name)}: ${textOf({ value, limit })}</text>
 <rect class="rest" x="0" y="${n * ROW + 20}" width="100%" height="12" rx="2"></rect>
-<rect class="${tone}" x="0" y="${n * ROW + 20}" width="${((value / highest) * 100).toFixed(2)}%" height="12" rx="2"></rect>\n`,
+<rect class="${tone}" x="0" y="${n * ROW + 20}" width="${Math.min((value / (limit || highest)) * 100, 100).toFixed(2)}%" height="12" rx="2"></rect>\n`,
   )
   const columns = [
     { title: 'Name', cell: ({ name, link }: Bar) => (link ? html`<a href="${link}">${name}</a>` : name) },
-    { title: 'Value', cell: ({ value }: Bar) => `${count(value)}${unit}` },
-    ...(total > 0 ? [{ title: 'Share', cell: ({ value }: Bar) => percent(value, total) }] : []),
+    { title: 'Value', cell: textOf },
+    ...(hasShares ? [{ title: 'Share', cell: ({ value, limit = total }: Bar) => percent(value, limit) }] : []),
   ]
   return html`<figure class="chart"><figcaption>${caption}</figcaption>
 <svg role="img" aria-label="${caption}; the table below has the data" width="100%" height="${rows.length * ROW}">

@@ -21,7 +21,7 @@ const TONES: Record<string, keyof typeof MARKS> = {
   ),
   ...tones(
     'note',
-    'in_doubt suppressed canceled paused gray unread processing_failed partially_verified partially_failed temporary_failure skipped unsubscribed excluded',
+    'warning in_doubt suppressed canceled paused gray unread processing_failed partially_verified partially_failed temporary_failure skipped unsubscribed excluded',
   ),
 }
 

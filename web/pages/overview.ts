@@ -1,37 +1,29 @@
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
 import { empty, type List, table } from '#web/layout/list.ts'
-import { badge, count, facts, section, time } from '#web/layout/parts.ts'
+import { badge, section, time } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { newestCaptured } from './captured/captured.ts'
 import { needsAttention } from './overview_attention.ts'
-import { chart, tiles } from './overview_figures.ts'
+import { chart, type Quota, quotas, tiles } from './overview_figures.ts'
 
-type Usage = { used: number; limit: number | null }
 type Mail = Wire<ListedEmail>
 
 const overview = page('/', async visit => {
-  const { emails } = await visit.call<{ emails: { daily: Usage; monthly: Usage } }>('getUsage')
+  const { emails } = await visit.call<{ emails: { daily: Quota; monthly: Quota } }>('getUsage')
   const { data } = await visit.call<List<Mail>>('listEmails', { query: { limit: '10' } })
   return {
     title: 'Overview',
     body: html`${await needsAttention(visit)}
 ${await tiles(visit)}
 ${await chart(visit)}
-${facts([
-  ['Quota for 24 hours', usageText(emails.daily)],
-  ['Quota for 30 days', usageText(emails.monthly)],
-])}
+${quotas({ 'Last 24 hours': emails.daily, 'Last 30 days': emails.monthly })}
 ${await newestCaptured(visit)}
 ${section('Recent emails', await recentEmails(visit, data))}`,
   }
 })
-
-function usageText({ used, limit }: Usage): string {
-  return limit === null ? `${count(used)}, no limit` : `${count(used)} of ${count(limit)}`
-}
 
 async function recentEmails(visit: Visit, rows: Mail[]): Promise<Html> {
   if (rows.length === 0) {

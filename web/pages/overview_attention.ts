@@ -1,3 +1,4 @@
+import { checkServer } from '#flows/doctor/server.ts'
 import { SENDABLE } from '#lib/domains/domain_status.ts'
 import { listPausesOf } from '#sql/safety/pauses.ts'
 import { findPlatform } from '#sql/safety/platform.ts'
@@ -5,22 +6,35 @@ import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
 import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { type Html, html } from '#web/html.ts'
 import type { List } from '#web/layout/list.ts'
-import { badge, section } from '#web/layout/parts.ts'
+import { badge, count, section } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { findDomains, type OwnDomain } from './domains/own_domains.ts'
 
-/** Lists what needs attention: paused sending, emails in doubt, domains without their DNS records, and disabled webhooks. */
+/** Most items of one kind. */
+const SHOWN = 5
+
+/**
+ * Lists what needs attention: paused sending, emails in doubt, domains without their DNS records, and disabled webhooks. Operators
+ * also see problems of the server.
+ */
 export async function needsAttention(visit: Visit): Promise<Html> {
   const { data } = await visit.call<List<Wire<Webhook>>>('listWebhooks', { query: { limit: '100' } })
   const found = [
     ...(await pauses(visit)),
     ...(await inDoubt(visit)),
-    ...unverifiedDomains(await findDomains(visit)),
-    ...disabledWebhooks(data),
+    ...firstOf(unverifiedDomains(await findDomains(visit)), html`<a href="/domains">Domains</a>`),
+    ...firstOf(disabledWebhooks(data), html`<a href="/webhooks">Webhooks</a>`),
+    ...firstOf(await problemsOfServer(visit), html`<a href="/operator">Operator</a>`),
   ]
   if (found.length === 0) return html``
   return section('Needs attention', html`<ul>${found.map(item => html`<li>${item}</li>`)}</ul>`)
+}
+
+/** Keeps the first items, and counts the others. `list`: a link to all of them. */
+function firstOf(items: Html[], list: Html): Html[] {
+  const rest = items.length - SHOWN
+  return rest > 0 ? [...items.slice(0, SHOWN), html`${list}: ${count(rest)} more`] : items
 }
 
 async function pauses({ ctx, session }: Visit): Promise<Html[]> {
@@ -56,4 +70,14 @@ function disabledWebhooks(webhooks: Wire<Webhook>[]): Html[] {
   return webhooks
     .filter(({ status }) => status === 'disabled')
     .map(({ id, endpoint }) => html`The webhook <a href="/webhooks/${id}">${endpoint}</a> is disabled.`)
+}
+
+async function problemsOfServer({ ctx, session }: Visit): Promise<Html[]> {
+  if (!session.is_operator) return []
+  const findings = await checkServer(ctx)
+  const itemsOf = (level: 'problem' | 'warning', state: string) =>
+    findings
+      .filter(found => found.level === level)
+      .map(({ check, finding }) => html`<a href="/operator">Server, ${check}</a>: ${finding} ${badge(state)}`)
+  return [...itemsOf('problem', 'error'), ...itemsOf('warning', 'warning')]
 }

@@ -1,7 +1,7 @@
 import { now } from '#lib/clock.ts'
 import { type Html, html } from '#web/html.ts'
-import { columns, percent } from '#web/layout/charts.ts'
-import { count } from '#web/layout/parts.ts'
+import { bars, columns, percent } from '#web/layout/charts.ts'
+import { count, facts } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 
 type Figures = {
@@ -47,6 +47,28 @@ export async function chart(visit: Visit): Promise<Html> {
       ...{ name: period, values: [delivered, bounced, failed, suppressed] },
     })),
   })
+}
+
+export type Quota = { used: number; limit: number | null }
+
+/** Bars for the quotas of emails; text for those without a limit. */
+export function quotas(of: Record<string, Quota>): Html {
+  const all = Object.entries(of)
+  const rows = all.flatMap(([name, { used: value, limit }]) =>
+    limit === null ? [] : [{ name, value, limit, tone: toneOf(value, limit) }],
+  )
+  const others = all.filter(([, { limit }]) => limit === null)
+  const names = others.map(([name, { used }]) => [`Quota, ${name.toLowerCase()}`, `${count(used)}, no limit`] as const)
+  return html`${rows.length > 0 ? bars({ caption: 'Quotas of emails', rows }) : ''}
+${names.length > 0 ? facts(names) : ''}`
+}
+
+/** Of the quota that may be used before its bar looks like a warning. */
+const NEARLY_ALL = 0.8
+
+function toneOf(used: number, limit: number): string {
+  if (used >= limit) return 'bad'
+  return used >= limit * NEARLY_ALL ? 'wait' : 'good'
 }
 
 function figures(visit: Visit, days: number, more: Record<string, string>): Promise<Answer> {

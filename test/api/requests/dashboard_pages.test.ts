@@ -103,3 +103,45 @@ t.test('all runs of a campaign can be reached, and each has its own hours', asyn
   const hour = new Date(Date.now() - 110 * 24 * 60 * 60 * 1_000).toISOString().slice(0, 13).replace('T', ' ')
   t.match(await owner.show(`/campaigns/${id}?run=10`), new RegExp(`by hour.*?<p class="axis"><span>${hour}:00`, 's'))
 })
+
+t.test('the overview shows the quotas as bars', async t => {
+  const own = await newAccount(world)
+  const member = await enter('view_only', own.id)
+  t.match(await member.show('/'), '<dt>Quota, last 24 hours</dt><dd>0, no limit</dd>')
+  await pg.query(`INSERT INTO plans (name, emails_per_day, emails_per_month) VALUES ('small', 4, 1000)`)
+  await pg.query(`UPDATE accounts SET plan = 'small' WHERE id = $1`, [own.id])
+  for (const to of ['ann@b.com', 'bob@b.com', 'eve@b.com', 'joe@b.com']) {
+    const body = { from: `a@${own.domain}`, to: [to], subject: 'S', text: 'x' }
+    t.equal((await api.request('POST', '/api/emails', { key: own.key, body })).status, 200)
+  }
+  const page = await member.show('/')
+  const [, figure = ''] = /<figcaption>Quotas of emails<\/figcaption>(.*?)<\/figure>/s.exec(page) ?? []
+  t.strictSame(
+    [...figure.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, text]) => text),
+    ['Last 24 hours: 4 of 4', 'Last 30 days: 4 of 1,000'],
+  )
+  const bars = [...figure.matchAll(/class="(good|wait|bad)"[^>]* width="(.*?)"/g)]
+  t.strictSame(
+    bars.map(([, ...parts]) => parts),
+    [
+      ['bad', '100.00%'],
+      ['good', '0.40%'],
+    ],
+  )
+})
+
+t.test('the overview lists a few unverified domains, and problems of the server only for operators', async t => {
+  const own = await newAccount(world)
+  const member = await enter('owner', own.id)
+  for (let n = 0; n < 8; n++) {
+    const body = { name: `d${n}.${own.domain}` }
+    t.equal((await api.request('POST', '/api/domains', { key: own.key, body })).status, 201)
+  }
+  const itemsOf = (page: string) => /<h2>Needs attention<\/h2>(.*?)<\/section>/s.exec(page)?.[1] ?? ''
+  const items = itemsOf(await member.show('/'))
+  t.strictSame(items.match(/cannot send yet/g)?.length, 5)
+  t.match(items, '<a href="/domains">Domains</a>: 3 more')
+  t.notMatch(items, '/operator')
+  await pg.query('UPDATE members SET is_operator = true WHERE id = $1', [member.id])
+  t.match(itemsOf(await member.show('/')), '<a href="/operator">Server, workers</a>: None is alive')
+})
