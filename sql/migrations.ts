@@ -48,3 +48,13 @@ export async function listPendingMigrations(db: Queryable): Promise<string[]> {
   const known = new Set(applied.map(row => row.name))
   return names.filter(name => !known.has(name) && !known.has(`${EARLIER}${name}`))
 }
+
+const AppliedMigration = z.object({ name: z.string(), applied_at: z.date() })
+export type AppliedMigration = z.infer<typeof AppliedMigration>
+
+/** Returns the migration with the highest number that the database has. */
+export async function findNewestMigration(db: Queryable): Promise<AppliedMigration | null> {
+  return db.maybeOne(sql.type(AppliedMigration)`
+    SELECT name, applied_at FROM migrations WHERE name ~ '^[0-9]' ORDER BY name DESC LIMIT 1
+  `)
+}

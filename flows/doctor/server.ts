@@ -1,9 +1,11 @@
 import type { Config } from '#lib/config.ts'
 import { type Finding, runChecks } from '#lib/doctor/finding.ts'
 import { ApiError, orNotFound } from '#lib/errors.ts'
+import manifest from '#package.json' with { type: 'json' }
 import { findAccount, type ListedAccount, listAccounts } from '#sql/accounts/accounts.ts'
 import { listPlans, type Plan } from '#sql/accounts/plans.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
+import { type AppliedMigration, findNewestMigration } from '#sql/migrations.ts'
 import type { Pool } from '#sql/pool.ts'
 import { findQueue, type Queue } from '#sql/process/doctor.ts'
 import { type Heartbeat, listHeartbeats } from '#sql/process/worker_heartbeats.ts'
@@ -21,6 +23,8 @@ const MAX_REASON = 500
 
 /** The state of the whole installation, for its operators. */
 export type Server = {
+  version: string
+  migration: AppliedMigration | null
   platform: Platform
   queue: Queue
   workers: Heartbeat[]
@@ -45,6 +49,8 @@ export async function checkServer({ pool, config }: Services): Promise<Finding[]
 export async function readServer(services: Services): Promise<Server> {
   const { pool } = services
   return {
+    version: manifest.version,
+    migration: await findNewestMigration(pool),
     platform: await findPlatform(pool),
     queue: await findQueue(pool, DEAD_SECONDS),
     workers: await listHeartbeats(pool),

@@ -1,9 +1,13 @@
+import { globSync } from 'node:fs'
+import { basename } from 'node:path'
 import t from 'tap'
 import type { Role } from '#lib/members/roles.ts'
+import manifest from '#package.json' with { type: 'json' }
 import { startApi } from '#test/support/api.ts'
 import { addRecipient, countFigures } from '#test/support/campaign_rows.ts'
 import { addContacts, createDraft, queueCampaign } from '#test/support/campaigns.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
+import { ROOT } from '#test/support/root.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -144,4 +148,13 @@ t.test('the overview lists a few unverified domains, and problems of the server 
   t.notMatch(items, '/operator')
   await pg.query('UPDATE members SET is_operator = true WHERE id = $1', [member.id])
   t.match(itemsOf(await member.show('/')), '<a href="/operator">Server, workers</a>: None is alive')
+})
+
+t.test('the page of operators names the version and the newest migration', async t => {
+  const member = await enter('owner')
+  await pg.query('UPDATE members SET is_operator = true WHERE id = $1', [member.id])
+  const page = await member.show('/operator')
+  const [newest = ''] = globSync('sql/migrations/*.sql', { cwd: ROOT }).sort().reverse()
+  t.match(page, `<dt>Version</dt><dd>${manifest.version}</dd>`)
+  t.match(page, `<dt>Newest migration</dt><dd><code>${basename(newest)}</code>, applied <time`)
 })

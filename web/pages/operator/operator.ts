@@ -25,6 +25,7 @@ const operator = page('/operator', async visit => {
 ${section('Health checks', healthChecks(server.findings))}
 <p><code>npm run doctor</code> also checks DNS, ports and the disk.</p>
 ${section('Workers and queue', workers(server))}
+${section('Release', release(server))}
 ${section('Accounts', accounts(server))}
 ${section('Plans', html`${plans(server)}${visit.mayChange ? linkButton('/operator/plan', 'New plan') : ''}`)}`,
   }
@@ -72,6 +73,14 @@ function healthChecks(rows: Finding[]): Html {
       { title: 'Fix', cell: ({ fix }) => (fix ? html`<code>${fix}</code>` : '') },
     ],
   })
+}
+
+function release({ version, migration }: ServerState): Html {
+  const newest = migration && html`<code>${migration.name}</code>, applied ${time(migration.applied_at)}`
+  return facts([
+    ['Version', version],
+    ['Newest migration', newest],
+  ])
 }
 
 function workers({ queue, workers: rows }: ServerState): Html {
