@@ -158,3 +158,26 @@ t.test('the page of operators names the version and the newest migration', async
   t.match(page, `<dt>Version</dt><dd>${manifest.version}</dd>`)
   t.match(page, `<dt>Newest migration</dt><dd><code>${basename(newest)}</code>, applied <time`)
 })
+
+t.test('a member signs another one out everywhere, and admins cannot sign out owners', async t => {
+  const own = await newAccount(world)
+  const [first, second, admin] = [
+    await enter('owner', own.id),
+    await enter('owner', own.id),
+    await enter('admin', own.id),
+  ]
+  const other = await sessionOf(world, admin.id)
+  const isSignedIn = async (token: string) =>
+    (await fetch(`${api.url}/api/members`, { headers: { cookie: `mailbrook=${token}` } })).status === 200
+  const path = `/members/${admin.id}/sign-out`
+  t.match(await first.show(`/members/${admin.id}`), `action="${path}"`)
+  t.notMatch(await first.show(`/members/${first.id}`), 'Sign out everywhere')
+  t.equal(await admin.submit(`/members/${second.id}/sign-out`), 422)
+  t.match(await second.show('/'), '<h1>Overview</h1>')
+  t.equal(await owner.submit(path), 404, 'owners of other accounts cannot do it')
+  t.equal(await isSignedIn(other), true)
+  t.equal(await first.submit(path), 303)
+  t.equal(await isSignedIn(other), false)
+  t.equal(await admin.show('/'), '', 'leads to the page to sign in')
+  t.match(await first.show('/audit-log'), '<code>signOutMember</code>')
+})

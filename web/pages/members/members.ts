@@ -1,5 +1,6 @@
 import { auditChange } from '#api/operations/audit.ts'
 import { uuid } from '#api/operations/ids.ts'
+import { signOutMember } from '#flows/members/change_members.ts'
 import { notFound, orNotFound } from '#lib/errors.ts'
 import { deleteInvitation, listInvitations } from '#sql/members/member_links.ts'
 import type { Member } from '#sql/members/members.ts'
@@ -82,6 +83,7 @@ ${form(visit, {
   submit: 'Save',
   fields: [{ name: 'role', label: 'Role', type: 'select', value: role, options: ROLE_OPTIONS }],
 })}
+${id === visit.session.member_id ? '' : confirmButton(visit, `/members/${id}/sign-out`, 'Sign out everywhere', `All sessions of ${email} end, in other accounts too.`)}
 ${confirmButton(visit, `/members/${id}/delete`, 'Remove', `${email} will lose access to this account immediately.`)}`,
   }
 })
@@ -113,6 +115,14 @@ export const memberRoom: Room = {
     action('/members/:id/delete', member, async visit => {
       await visit.call('removeMember', { params: { id: visit.params.id as string } })
       return { to: '/members', notice: 'Member removed.' }
+    }),
+    action('/members/:id/sign-out', member, async visit => {
+      const { ctx, session, params } = visit
+      const member_id = orNotFound('Member', uuid(params.id ?? ''))
+      const change = { account_id: session.account_id, member_id, by: session.role }
+      await signOutMember(ctx.pool, change, session.session_id)
+      await auditChange(ctx, 'signOutMember', '/members/:id')
+      return { to: `/members/${member_id}`, notice: 'Member signed out everywhere.' }
     }),
   ],
 }
