@@ -41,10 +41,7 @@ export class Caller {
     if (!apiKey)
       throw clientError('An API key is needed: `new Mailbrook({ apiKey })`, or MAILBROOK_API_KEY in the environment.')
     const baseUrl = options.baseUrl ?? environment.MAILBROOK_BASE_URL ?? 'http://localhost:3000'
-    // The address of the API is accepted too.
     this.baseUrl = serverAddress(baseUrl)
-      .replace(/(?<!\/)\/+$/, '')
-      .replace(/\/api$/, '')
     this.#options = { ...options, apiKey }
   }
 

@@ -16,6 +16,7 @@ import { fieldsOf, readCampaign, readDraft, respondPreview } from './editor.ts'
 import { namedRecords } from './named_records.ts'
 import { campaignRecipients } from './recipients.ts'
 import { report } from './report.ts'
+import { settleDoubts } from './unsent.ts'
 
 type Row = Wire<Campaign>
 
@@ -128,11 +129,7 @@ export const campaignRoom: Room = {
       await visit.call('chooseCampaignWinner', { params: idOf(visit), body: { variant: form.text('variant') } })
       return { to: `/campaigns/${idOf(visit).id}`, notice: 'Winner chosen.' }
     }),
-    action('/campaigns/:id/in-doubt', campaign, async (visit, form) => {
-      const body = { action: form.text('action') }
-      const { decided } = await visit.call<{ decided: number }>('decideCampaignDoubts', { params: idOf(visit), body })
-      return { to: `/campaigns/${idOf(visit).id}`, notice: `Emails settled: ${count(decided)}.` }
-    }),
+    action('/campaigns/:id/in-doubt', campaign, settleDoubts),
     action('/campaigns/:id/duplicate', campaign, async visit => {
       const { id } = await visit.call<Row>('duplicateCampaign', { params: idOf(visit) })
       return { to: `/campaigns/${id}`, notice: 'Campaign duplicated. This is the copy.' }
