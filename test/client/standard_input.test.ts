@@ -16,14 +16,14 @@ const port = await startServer(t, (request, response) => {
     response.setHeader('content-type', 'application/json').end('{"id":"1"}')
   })
 })
-const home = t.testdir()
-const shell = new CommandLine({
-  MAILBROOK_API_KEY: 'mb_x',
-  MAILBROOK_BASE_URL: `http://${ALLOWED}:${port}`,
-  XDG_CONFIG_HOME: home,
-})
+
+function openShell(home: string): CommandLine {
+  const server = { MAILBROOK_API_KEY: 'mb_x', MAILBROOK_BASE_URL: `http://${ALLOWED}:${port}` }
+  return new CommandLine({ ...server, XDG_CONFIG_HOME: home })
+}
 
 t.test('Ctrl-C ends a command that reads the standard input', async t => {
+  const shell = openShell(t.testdir())
   for (const args of [
     ['send', '--text', '@-'],
     ['webhooks', 'verify', '--secret', 'whsec_eA==', '--header', 'a: b'],
@@ -42,6 +42,8 @@ t.test('Ctrl-C ends a command that reads the standard input', async t => {
 })
 
 t.test('a file may be UTF-16, and may begin with a byte order mark', async t => {
+  const home = t.testdir()
+  const shell = openShell(home)
   const utf16 = Buffer.from('\ufeff{"text":"Zoë"}', 'utf16le')
   t.equal(decode(Buffer.from(utf16).swap16()), '{"text":"Zoë"}')
   for (const bytes of [utf16, Buffer.from('\ufeff{"text":"Zoë"}'), Buffer.from('{"text":"Zoë"}')]) {
