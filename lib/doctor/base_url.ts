@@ -12,11 +12,16 @@ export async function checkBaseUrl(site: Site): Promise<Finding[]> {
   const { BASE_URL: base } = site.config
   const { origin, pathname } = new URL(base)
   if (pathname === '/') return checkHost(site)
-  const finding = base.endsWith('/api')
-    ? `${base} ends in /api, the path of the API: links in mail lead nowhere, unless a proxy removes it.`
-    : `${base} has a path: the API and the links in mail need a proxy that removes it, and the dashboard and /docs do not work there.`
-  const fix = base.endsWith('/api') ? base.slice(0, -'/api'.length) : `${origin}   (a host name of its own)`
-  return [BASE_URL.warning(finding, `BASE_URL=${fix}`), ...(await checkHost(site))]
+  const [finding, fix] = base.endsWith('/api')
+    ? [
+        'ends in /api, the path of the API: links in mail lead nowhere, unless a proxy removes it.',
+        base.slice(0, -'/api'.length),
+      ]
+    : [
+        'has a path: the API and the links in mail need a proxy that removes it, and the dashboard and /docs do not work there.',
+        `${origin}   (a host name of its own)`,
+      ]
+  return [BASE_URL.warning(`${base} ${finding}`, `BASE_URL=${fix}`), ...(await checkHost(site))]
 }
 
 async function checkHost(site: Site): Promise<Finding[]> {

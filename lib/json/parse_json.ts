@@ -1,5 +1,5 @@
 import { TimeSlice } from '#lib/async/time_slice.ts'
-import { CLOSE_ARRAY } from './bytes.ts'
+import { CLOSE_ARRAY, isWhiteSpace } from './bytes.ts'
 import { type JsonLimits, JsonScanner } from './scanner.ts'
 
 /** Bytes that are scanned before the time is checked. */
@@ -13,7 +13,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 const utf8OfItem = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const BYTE_ORDER_MARK = Buffer.from('\ufeff')
-const BLANKS = new Set(Buffer.from(' \t\r\n'))
 
 /**
  * JSON.parse for UTF-8 from clients, with limits that are checked before anything is parsed. It never blocks the event loop for
@@ -54,6 +53,6 @@ async function parseItems(bytes: Buffer, cuts: number[], slice: TimeSlice): Prom
 }
 
 function isBlank(bytes: Buffer, start: number, end: number = bytes.length): boolean {
-  for (let at = start; at < end; at++) if (!BLANKS.has(bytes[at] as number)) return false
+  for (let at = start; at < end; at++) if (!isWhiteSpace[bytes[at] as number]) return false
   return true
 }

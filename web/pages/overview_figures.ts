@@ -63,12 +63,12 @@ export function quotas(of: Record<string, Quota>): Html {
 ${names.length > 0 ? facts(names) : ''}`
 }
 
-/** Of the quota that may be used before its bar looks like a warning. */
-const NEARLY_ALL = 0.8
+/** From this share of the quota on, its bar looks like a warning. */
+const WARNING_SHARE = 0.8
 
 function toneOf(used: number, limit: number): string {
   if (used >= limit) return 'bad'
-  return used >= limit * NEARLY_ALL ? 'wait' : 'good'
+  return used >= limit * WARNING_SHARE ? 'wait' : 'good'
 }
 
 function figures(visit: Visit, days: number, more: Record<string, string>): Promise<Answer> {

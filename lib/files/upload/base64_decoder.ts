@@ -1,11 +1,10 @@
+import { isWhiteSpace } from '#lib/json/bytes.ts'
 import { type Decoded, FileDigest } from './file_digest.ts'
 
 const NO_LETTER = /[^A-Za-z0-9+/_-]/
 const PADDING = /^=*$/
 const WRONG_PADDING = 'must be base64 with the right padding'
 const NOTHING = Buffer.alloc(0)
-const isWhiteSpace = new Uint8Array(256)
-for (const character of ' \t\r\n') isWhiteSpace[character.charCodeAt(0)] = 1
 
 /**
  * Decodes base64 as it arrives (RFC 4648 section 4), at most one piece at a time.

@@ -1,9 +1,7 @@
-import { CLOSE_ARRAY, COMMA } from '#lib/json/bytes.ts'
+import { CLOSE_ARRAY, COMMA, isWhiteSpace } from '#lib/json/bytes.ts'
 
 const ZERO = 0x30
 const NINE = 0x39
-const isSpace = new Uint8Array(256)
-for (const character of ' \t\r\n') isSpace[character.charCodeAt(0)] = 1
 
 /** A list in place of a string has another value than a byte. */
 export class NotBytesError extends Error {
@@ -32,7 +30,7 @@ export class ByteListReader {
     for (let at = start; at < piece.length; at++) {
       const byte = piece[at] as number
       if (byte >= ZERO && byte <= NINE) this.#digit(byte - ZERO)
-      else if (isSpace[byte]) this.#isEnded = this.#number !== null
+      else if (isWhiteSpace[byte]) this.#isEnded = this.#number !== null
       else if (byte === COMMA) bytes[length++] = this.#take(true)
       else if (byte === CLOSE_ARRAY) {
         if (this.#number !== null || this.#isOpen) bytes[length++] = this.#take(false)

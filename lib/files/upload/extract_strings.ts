@@ -12,8 +12,8 @@ const TURN_BYTES = 64 * 1024
 /**
  * Extracts large strings from a JSON text as it arrives, so that only its skeleton has to be stored and parsed. JSON.parse of the
  * skeleton fails exactly when it would fail on the text; errors inside the extracted strings, which the skeleton does not
- * contain, are thrown here as SyntaxError, and lists of anything but bytes as NotBytesError. The strings are decoded as in `StringReader`. If a key occurs twice, both strings are
- * extracted, but only the last one is in the parsed skeleton.
+ * contain, are thrown here as SyntaxError, and lists of anything but bytes as NotBytesError. The strings are decoded as in
+ * `StringReader`. If a key occurs twice, both strings are extracted, but only the last one is in the parsed skeleton.
  *
  * Waits for `take` before it reads on; an error of `take` ends it. Throws TooLargeError beyond the limits. A stream that is not
  * read to its end is destroyed, and so is the response to a request; to avoid that, pass the request's `iterator({

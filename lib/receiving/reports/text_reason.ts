@@ -54,12 +54,12 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim().slice(0, 1000)
 }
 
-/** What many notices repeat of the returned message: its subject may contain any word, and its recipient is no reason. */
+/** A field of the returned message, which many notices repeat. Its subject may contain any word, and its recipient is no reason. */
 const RETURNED_FIELD = /^[ \t]*(?:To|Cc|From|Subject|Sent|Date) ?:.*$/gim
 
 /** Returns the reason from the text after the recipient, or from the whole notice: preferably the reply of a server. */
-export function reasonOf(whole_notice: string, address: string): string {
-  const notice = whole_notice.replace(RETURNED_FIELD, '')
+export function reasonOf(text: string, address: string): string {
+  const notice = text.replace(RETURNED_FIELD, '')
   const at = notice.toLowerCase().indexOf(address)
   const after = at === -1 ? notice : notice.slice(at + address.length)
   const reply = REPLIED.exec(after)?.[0] ?? REPLIED.exec(notice)?.[0]

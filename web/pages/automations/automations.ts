@@ -76,8 +76,8 @@ const automation = recordPage<Found>('/automations/:id', 'getAutomation', async 
     )} ${button(visit, `/automations/${found.id}/stop`, 'Stop all runs', { isDangerous: true })}`,
     body: html`${facts([
       ['Domain', found.domain],
-      ['Re-entry', new Map<string, string>(REENTRY).get(found.reentry)],
-      ['Purpose', new Map<string, string>(PURPOSE).get(found.purpose)],
+      ['Re-entry', REENTRY[found.reentry]],
+      ['Purpose', PURPOSE[found.purpose]],
       ...Object.entries(found.runs).map(([state, number]) => [`Runs ${state}`, count(number)] as const),
       ['Entries over the limit', found.limited ? count(found.limited) : null],
     ])}

@@ -6,16 +6,16 @@ import { idOf } from '#web/layout/record_page.ts'
 import { type Action, action, type Page, type Visit } from '#web/request/visit.ts'
 import type { Found } from './steps.ts'
 
-export const REENTRY = [
-  ['always', 'each event starts a run'],
-  ['while_not_running', 'not while the contact has a run'],
-  ['once', 'one run per contact, ever'],
-] as const
+export const REENTRY = {
+  always: 'each event starts a run',
+  while_not_running: 'not while the contact has a run',
+  once: 'one run per contact, ever',
+} as const
 
-export const PURPOSE = [
-  ['marketing', 'marketing: not to contacts that have unsubscribed'],
-  ['transactional', 'transactional: also to contacts that have unsubscribed'],
-] as const
+export const PURPOSE = {
+  marketing: 'marketing: not to contacts that have unsubscribed',
+  transactional: 'transactional: also to contacts that have unsubscribed',
+} as const
 
 /** Forms that change, copy and delete an automation, and start a run of it. */
 export function settingsHtml(visit: Visit, found: Found): Html {
@@ -31,8 +31,8 @@ export function settingsHtml(visit: Visit, found: Found): Html {
       ...{ action: path, submit: 'Save' },
       fields: [
         { name: 'name', label: 'Name', required: true, value: found.name },
-        { name: 'reentry', label: 'Re-entry', type: 'select', options: REENTRY, value: found.reentry },
-        { name: 'purpose', label: 'Purpose', type: 'select', options: PURPOSE, value: found.purpose },
+        { name: 'reentry', label: 'Re-entry', type: 'select', options: Object.entries(REENTRY), value: found.reentry },
+        { name: 'purpose', label: 'Purpose', type: 'select', options: Object.entries(PURPOSE), value: found.purpose },
       ],
     }),
   )}

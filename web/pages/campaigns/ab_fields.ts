@@ -12,9 +12,7 @@ type Variant = AbTest['variants'][number]
 
 const COUNTS = Array.from({ length: VARIANT_KEYS.length - MIN_VARIANTS + 1 }, (_, n) => String(MIN_VARIANTS + n))
 
-/**
- * The fields of an A/B test. `path`: of the campaign. The style sheet hides the fields of more variants than are chosen.
- */
+/** The fields of an A/B test. `path`: of the campaign. The style sheet hides the fields of more variants than are chosen. */
 export function abFields(test: AbTest | null, path: string, problem: Problem | null): Html {
   const { test_percentage, winner_metric, wait_hours } = test ?? AB_DEFAULTS
   const number: Field = {

@@ -1,4 +1,4 @@
-import { Recurrence, UNITS } from '#lib/campaigns/recurrence.ts'
+import { Recurrence } from '#lib/campaigns/recurrence.ts'
 import type { PollForm } from '#lib/polls/new_poll.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type Field, optionsOf, withValue } from '#web/layout/field.ts'
@@ -19,10 +19,7 @@ export function optionFields(found: Found): Field[] {
     },
     {
       ...{ name: 'recurrence_every', label: 'Recurs every', type: 'number', value: numberText(recurrence_every) },
-      hint: `Number of ${Object.values(UNITS)
-        .map(({ unit }) => unit)
-        .join(', ')
-        .replace(/, (\w+)$/, ' or $1')}. Only with a recurrence.`,
+      hint: 'Number of days, weeks or months. Only with a recurrence.',
     },
     {
       ...{ name: 'timezone', label: 'Time zone', type: 'select', value: timezone },

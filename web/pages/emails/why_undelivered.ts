@@ -5,7 +5,7 @@ import { time } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
-/** What a person can decide about emails in doubt, with the names of the buttons. */
+/** The decisions about emails in doubt, with the names of their buttons. */
 export const DOUBT_BUTTONS = [
   ['retry', 'Retry delivery'],
   ['release', 'Mark as delivered'],

@@ -8,7 +8,7 @@ const UNREACHED =
 
 const notice = (head: string, text: string) => `To: <b-token@send.acme.com>\n${head}\n\n${text}`
 
-/** What a notice says of each recipient: its address, action, class and type of bounce. */
+/** Returns the address, action, class and type of bounce of each recipient that a notice reports. */
 function resultsOf(raw: string): (string | null)[][] {
   const report = readReport(Buffer.from(raw, 'latin1'))
   const recipients = report?.kind === 'delivery' ? report.recipients : []
