@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import type { Test } from 'tap'
 import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { dkimContext } from '#flows/domains/signing_keys.ts'
@@ -21,8 +22,18 @@ export async function openWorld(t: Test, environment: Record<string, string> = {
   const config = testConfig(await createDatabase(t), environment)
   const foundation = await layFoundation(config, createLog(process.env.TEST_LOG_LEVEL ?? 'silent'))
   foundation.pool.pg.options.connectionTimeoutMillis = PATIENCE_MS
-  t.teardown(() => foundation.pool.end())
+  t.teardown(() => endPool(foundation.pool))
   return foundation
+}
+
+/** Ends the process if a test did not release a connection: the end of the pool would wait for it for ever, and with it the whole group. */
+async function endPool(pool: Pool): Promise<void> {
+  const late = setTimeout(() => {
+    writeSync(2, `A test did not release its connections: ${pool.pg.totalCount} of a pool are in use.\n`)
+    process.exit(1)
+  }, PATIENCE_MS)
+  await pool.end()
+  clearTimeout(late)
 }
 
 /** Longest wait for a connection of the pool. In processes it is 2 s, which tests beside each other may exceed on a busy machine. */

@@ -5,7 +5,7 @@ import { sql } from '#sql/pool.ts'
 import { remove_leftovers } from '#tasks/remove_leftovers.ts'
 import { startApi } from '#test/support/api.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
-import { begin, untilBlocked } from '#test/support/database/locks.ts'
+import { begin, openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
@@ -149,8 +149,7 @@ t.test('an audience and a segment that a batch fills are deleted after it', asyn
   await post('/contacts', { email: 'held@b.com', domain })
   const audience = await post('/audiences', { name: 'Deleted', domain })
   const segment = await post('/segments', { name: 'Deleted', domain, filter: { status: 'members_only' } })
-  const holder = await pg.connect()
-  await holder.query('BEGIN')
+  const holder = await openTransaction(t, world)
   await holder.query(`SELECT FROM contacts WHERE email = 'held@b.com' FOR UPDATE`)
   const batch = post(`/audiences/${audience.id}/contacts/batch`, {
     ...{ contacts: [{ email: 'held@b.com' }], segments: [segment.id] },
@@ -158,8 +157,7 @@ t.test('an audience and a segment that a batch fills are deleted after it', asyn
   await untilBlocked(world)
   const removed = Promise.all([remove(`/audiences/${audience.id}`), remove(`/segments/${segment.id}`)])
   await Promise.race([removed, sleep(300)])
-  await holder.query('COMMIT')
-  holder.release()
+  await holder.commit()
   shows(t, await batch, { total: 1 })
   for (const { status } of await removed) t.equal(status, 200)
   await runJobs()

@@ -9,7 +9,7 @@ import {
   triggersOf,
   versionsOf,
 } from '#test/support/automation_definitions.ts'
-import { untilBlocked } from '#test/support/database/locks.ts'
+import { openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -153,14 +153,12 @@ t.test('stopping an automation whose runs have ended stops their mail, once', as
 t.test('stop waits for a worker that takes steps', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   await addRuns(world, account, id, [{}])
-  const worker = await pg.connect()
-  await worker.query('BEGIN')
+  const worker = await openTransaction(t, world)
   await worker.query('SELECT FROM automations WHERE id = $1 FOR KEY SHARE', [id])
   const stopped = stop(id)
   await untilBlocked(world, '%FROM automations%FOR UPDATE%')
   t.strictSame(await standingOf(id), [1, 0])
-  await worker.query('COMMIT')
-  worker.release()
+  await worker.commit()
   shows(t, await stopped, { status: 200 })
   t.strictSame(await standingOf(id), [2, 1])
 })
@@ -169,13 +167,11 @@ t.test('runs locked by a worker are ended later', async t => {
   const id = await createAutomation(api, account, { status: 'enabled' })
   const [held] = await addRuns(world, account, id, [{}, {}])
   await stop(id)
-  const worker = await pg.connect()
-  await worker.query('BEGIN')
+  const worker = await openTransaction(t, world)
   await worker.query('SELECT FROM automation_runs WHERE id = $1 FOR UPDATE', [held])
   await runsCleared()
   t.strictSame(await statusesOf(id), ['running', 'skipped'])
-  await worker.query('COMMIT')
-  worker.release()
+  await worker.commit()
   await pg.query('UPDATE automation_clearings SET next_at = now() WHERE automation_id = $1', [id])
   await runsCleared()
   t.strictSame(await statusesOf(id), ['skipped', 'skipped'])

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startApi } from '#test/support/api.ts'
+import { openTransaction } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -147,14 +148,12 @@ t.test('webhooks get an event per contact that joins a segment or an audience', 
 })
 
 t.test('POST /contacts/batch is refused during an import, and rolled back at its timeout', async t => {
-  const holder = await pg.connect()
-  t.teardown(() => holder.release(true))
-  await holder.query('BEGIN')
+  const holder = await openTransaction(t, world)
   await holder.query('SELECT lock_contacts($1, $2, true, 1000)', [account.id, account.domain_id])
   const busy = await batch([{ email: 'late@b.com' }])
   shows(t, busy, { status: 503, body: { name: 'contacts_busy' } })
   t.equal(busy.headers.get('retry-after'), '2')
-  await holder.query('ROLLBACK')
+  await holder.rollback()
 
   await pg.query(
     `CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$`,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { closeBatch } from '#sql/sending/batches.ts'
 import { startProxiedApi } from '#test/support/api.ts'
-import { untilBlocked } from '#test/support/database/locks.ts'
+import { openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { givePlan } from '#test/support/database/states.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
@@ -50,8 +50,7 @@ t.test('closeBatch waits for a slice without locking the usage of the account', 
      VALUES ($1, $2, now(), '[]', '{}', '{}', '{}', '[]', 50)`,
     [account.id, id],
   )
-  const slice = await pg.connect()
-  await slice.query('BEGIN')
+  const slice = await openTransaction(t, world)
   await slice.query('SELECT FROM batches WHERE id = $1 FOR UPDATE', [id])
   const closing = closeBatch(world.pool, { account_id: account.id, id })
   await untilBlocked(world)
@@ -59,8 +58,7 @@ t.test('closeBatch waits for a slice without locking the usage of the account', 
     account.id,
   ])
   t.equal(rowCount, 1)
-  await slice.query('COMMIT')
-  slice.release()
+  await slice.commit()
   await closing
   t.equal((await pg.query('SELECT FROM batches WHERE id = $1', [id])).rowCount, 0)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { openApi, startProxiedApi } from '#test/support/api.ts'
-import { untilBlocked } from '#test/support/database/locks.ts'
+import { openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeRecipient, readState } from '#test/support/unsubscribing.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -68,14 +68,12 @@ t.test('one-click waits for a lock on the contact, and succeeds', async t => {
   const direct = openApi(api.url, account.key)
   const { body } = await direct.request('POST', '/api/contacts', { body: { email: 'held@b.com' } })
   const { path } = await makeRecipient(world, account, 'held@b.com')
-  const holder = await world.pool.pg.connect()
-  await holder.query('BEGIN')
+  const holder = await openTransaction(t, world)
   await holder.query('SELECT FROM contacts WHERE id = $1 FOR NO KEY UPDATE', [body.id])
   const clicking = ask('POST', path)
   // Longer than other requests wait for a lock.
   await new Promise(resolve => setTimeout(resolve, 4_000))
-  await holder.query('COMMIT')
-  holder.release()
+  await holder.commit()
   t.equal((await clicking).status, 200)
   shows(t, (await direct.request('GET', `/api/contacts/${body.id}`)).body, { unsubscribed: true })
 })
@@ -84,8 +82,7 @@ t.test('an opt-out survives the concurrent creation of its contact', async t => 
   const own = openApi(api.url, account.key)
   const { pg } = world.pool
   const first = await makeRecipient(world, account, 'first@b.com')
-  const adder = await pg.connect()
-  await adder.query('BEGIN')
+  const adder = await openTransaction(t, world)
   const given = [{ id: newId(), email: 'first@b.com' }]
   await adder.query(`SELECT upsert_contacts($1, $2, $3::json, 'upsert', false, 'api', NULL)`, [
     account.id,
@@ -94,8 +91,7 @@ t.test('an opt-out survives the concurrent creation of its contact', async t => 
   ])
   const clicking = ask('POST', first.path)
   await untilBlocked(world)
-  await adder.query('COMMIT')
-  adder.release()
+  await adder.commit()
   t.equal((await clicking).status, 200)
   shows(t, (await own.request('GET', '/api/contacts/first@b.com')).body, { unsubscribed: true })
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startProxiedApi } from '#test/support/api.ts'
+import { openTransaction } from '#test/support/database/locks.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -23,9 +24,9 @@ async function holdUp(t: Test, table: string): Promise<void> {
 }
 
 /** Sends requests, and cuts all connections while a statement of theirs waits, which goes on once it is known to be lost. */
-async function cutWhileAtWork<Answer>(send: () => Promise<Answer>): Promise<Answer> {
-  const holder = await world.pool.pg.connect()
-  await holder.query('SELECT pg_advisory_lock(1)')
+async function cutWhileAtWork<Answer>(t: Test, send: () => Promise<Answer>): Promise<Answer> {
+  const holder = await openTransaction(t, world)
+  await holder.query('SELECT pg_advisory_xact_lock(1)')
   const answer = send()
   const lost = await waitUntil(async () => {
     const { rows } = await query(waiting)
@@ -34,8 +35,7 @@ async function cutWhileAtWork<Answer>(send: () => Promise<Answer>): Promise<Answ
   proxy.cut()
   const alive = 'SELECT FROM pg_stat_activity WHERE pid = ANY ($1)'
   await waitUntil(async () => (await query(alive, [lost])).rowCount === 0, 'it was canceled')
-  await holder.query('SELECT pg_advisory_unlock(1)')
-  holder.release()
+  await holder.rollback()
   return answer
 }
 
@@ -46,7 +46,7 @@ t.test('a connection lost during accept stores no email that got a 503', async t
   for (let n = 0; n < 3; n++) {
     const posts = () =>
       Promise.all(Array.from({ length: 5 }, () => api.request('POST', '/api/emails', { body: email })))
-    statuses.push(...(await cutWhileAtWork(posts)).map(({ status }) => status))
+    statuses.push(...(await cutWhileAtWork(t, posts)).map(({ status }) => status))
   }
   const count = (wanted: number) => statuses.filter(status => status === wanted).length
   t.ok(count(503) >= 3, 'each round lost the requests whose statement was running')
@@ -65,7 +65,7 @@ t.test('a connection lost at the commit of an email still gets a 200', async t =
 
 t.test('a connection lost while a batch is opened leaves no batch', async t => {
   await holdUp(t, 'batches')
-  const { status } = await cutWhileAtWork(() => api.request('POST', '/api/emails/batch', { body: [email, email] }))
+  const { status } = await cutWhileAtWork(t, () => api.request('POST', '/api/emails/batch', { body: [email, email] }))
   t.equal(status, 503)
   t.same((await query('SELECT id FROM batches')).rows, [])
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
+import { openTransaction } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
@@ -178,11 +179,10 @@ t.test('rules of segments cannot refer to each other in a circle', async t => {
 
 t.test('a slow search of a segment is a 500 with Retry-After', async t => {
   const { body } = await post('/segments', { name: 'Slow', domain, filter: { email_contains: 'x' } })
-  const client = await pg.connect()
-  t.teardown(() => client.release())
-  await client.query('BEGIN; LOCK TABLE segment_members IN ACCESS EXCLUSIVE MODE')
+  const holder = await openTransaction(t, world)
+  await holder.query('LOCK TABLE segment_members IN ACCESS EXCLUSIVE MODE')
   const answer = await api.request('GET', `/api/segments/${body.id}/contacts`)
-  await client.query('ROLLBACK')
+  await holder.rollback()
   shows(t, answer, { status: 500, body: { name: 'internal_server_error' } })
   t.ok(answer.headers.get('retry-after'))
 })

@@ -12,6 +12,7 @@ import { clearStage } from '#sql/contacts/import/staging.ts'
 import { sql } from '#sql/pool.ts'
 import { isLockTimeout } from '#sql/retry.ts'
 import { startApi } from '#test/support/api.ts'
+import { openTransaction } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -142,13 +143,11 @@ t.test('an import waits for a topic that is being deleted, and stores no choices
     .body
   const leased = await lease('j', 10, { topics: [{ id: topic.id, subscription: 'opt_out' }] })
   await stageAll(leased, 10)
-  const deleting = await pool.pg.connect()
-  await deleting.query('BEGIN')
+  const deleting = await openTransaction(t, world)
   await deleting.query('DELETE FROM topics WHERE id = $1', [topic.id])
   const limits = { slice: 25, wait_ms: 100, within_ms: 0 }
   t.ok(isLockTimeout(await mergeSlices(pool, leased, limits).catch(error => error)))
-  await deleting.query('COMMIT')
-  deleting.release()
+  await deleting.commit()
   await runImport(services, { ...leased, records: 10 }, signal)
   shows(t, await countsOf(leased), { created: 9, skipped: 1 })
   const { rows } = await pool.pg.query('SELECT FROM contact_topics WHERE topic_id = $1', [topic.id])

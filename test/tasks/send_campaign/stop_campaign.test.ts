@@ -12,6 +12,7 @@ import {
   sendUntil,
   setStatus,
 } from '#test/support/campaigns.ts'
+import { openTransaction } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -75,11 +76,9 @@ t.test('a paused campaign is not claimed until it is resumed', async t => {
 
 t.test('a claim skips a locked campaign without waiting', async t => {
   const campaign = await begin(1)
-  const client = await pool.pg.connect()
-  await client.query('BEGIN')
-  await client.query(`UPDATE campaigns SET status = 'paused' WHERE id = $1`, [campaign.campaign_id])
+  const other = await openTransaction(t, world)
+  await other.query(`UPDATE campaigns SET status = 'paused' WHERE id = $1`, [campaign.campaign_id])
   t.strictSame(await claim(), [])
-  await client.query('ROLLBACK')
-  client.release()
+  await other.rollback()
   t.equal((await claim()).length, 1)
 })

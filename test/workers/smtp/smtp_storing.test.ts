@@ -6,6 +6,7 @@ import { createBlobs } from '#flows/files/blobs.ts'
 import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { openTransaction } from '#test/support/database/locks.ts'
 import { givePlan, startReceiving } from '#test/support/database/states.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
 import { shows } from '#test/support/shows.ts'
@@ -287,13 +288,11 @@ t.test('a message not stored in time gets 451 and is stored only once', async t 
   const { port } = await start(t, world, { store_ms: 800, storing: 1 })
   const client = await openClient(t, port)
   const [to, raw] = [`a@${account.domain}`, 'Message-ID: <1@y.com>\r\n\r\n']
-  const holder = await world.pool.pg.connect()
-  await holder.query('BEGIN')
+  const holder = await openTransaction(t, world)
   await holder.query('LOCK TABLE received_emails IN SHARE MODE')
   t.match(await client.send(to, raw), /^451 4\.3\.0 /)
   t.match(await client.command('MAIL FROM:<a@y.com>'), /^421 4\.3\.2 /, 'other clients are asked to retry later')
-  await holder.query('COMMIT')
-  holder.release()
+  await holder.commit()
   await waitUntil(async () => (await find(to)).length > 0, 'the message is stored')
   const again = await openClient(t, port)
   t.match(await again.send(to, raw), /^250 /)
