@@ -12,6 +12,7 @@ import {
 import { type FenceRefusal, fenceDeliveries, fenceWatched } from '#sql/delivery/leases.ts'
 import type { Pool } from '#sql/pool.ts'
 import { splitOnRefusal } from '#sql/retry.ts'
+import { isBulk } from './decide_outcome.ts'
 
 type Fence = 'allowed' | 'lost' | FenceRefusal
 
@@ -49,10 +50,10 @@ export class DeliveryStore {
   /**
    * Resolves to `allowed` if the final dot may be written, to `lost` if another worker may hold the delivery by now, or
    * to the reason why it may no longer be sent. First waits for one of `places`, which limit the deliveries between
-   * fence and result, except those set aside. Each fenced token must be settled by the same object.
+   * fence and result, except those set aside; other mail goes before bulk mail. Each fenced token must be settled by the same object.
    */
-  async fence(token: Token & { is_watched: boolean }, places: Semaphore): Promise<Fence> {
-    await places.acquire()
+  async fence(token: Token & Pick<ClaimedDelivery, 'is_watched' | 'priority'>, places: Semaphore): Promise<Fence> {
+    await (isBulk(token) ? places.acquire() : places.acquireFirst())
     // It was settled while it waited, so nothing else would release the place.
     if (this.#settled.has(token)) {
       places.release()

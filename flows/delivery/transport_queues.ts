@@ -1,7 +1,8 @@
 import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
-import { PrepareQueue } from '#flows/delivery/prepare/prepare_queue.ts'
+import { type Prepared, PrepareQueue } from '#flows/delivery/prepare/prepare_queue.ts'
 import { SharedMessages } from '#flows/delivery/prepare/shared_messages.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
+import { isBulk } from './decide_outcome.ts'
 import { SendQueue, type SendServices } from './send_queue.ts'
 
 type Dependencies = SendServices & {
@@ -23,7 +24,8 @@ type Dependencies = SendServices & {
 /** The queues of one pool of slots: deliveries of one pool never wait for those of another. */
 export class TransportQueues {
   readonly #messages: SharedMessages
-  readonly #prepare: PrepareQueue
+  /** Bulk mail is prepared apart, so that other mail does not wait until it is sent. */
+  readonly #prepare: Record<'bulk' | 'other', PrepareQueue>
   readonly #send: SendQueue
   /** Deliveries whose message is no longer needed. */
   readonly #left = new WeakSet<ClaimedDelivery>()
@@ -33,15 +35,16 @@ export class TransportQueues {
     const { transport, prepareMessage, room, onStart, onError, onAside, onResult } = deps
     const share = (lane: string) => transport.share?.(lane) ?? null
     this.#messages = new SharedMessages(prepareMessage, room)
-    this.#prepare = new PrepareQueue({
+    const preparing = {
       ...{ messages: this.#messages, share, onError },
-      onPrepared: prepared => this.#send.push(prepared),
+      onPrepared: (prepared: Prepared) => this.#send.push(prepared),
       onFree: () => this.#pump(),
-    })
+    }
+    this.#prepare = { bulk: new PrepareQueue(preparing), other: new PrepareQueue(preparing) }
     this.#send = new SendQueue({
       ...{ ...deps, share },
       onStart: prepared => {
-        this.#prepare.leave(prepared)
+        this.#prepareQueue(prepared.delivery).leave(prepared)
         onStart(prepared.delivery)
       },
       onAside: delivery => {
@@ -64,7 +67,7 @@ export class TransportQueues {
 
   /** Number of deliveries of a lane that are not being sent yet. */
   count(lane: string): number {
-    return this.#prepare.count(lane)
+    return this.#prepare.bulk.count(lane) + this.#prepare.other.count(lane)
   }
 
   /** Holds a delivery, until `leave`. */
@@ -79,18 +82,23 @@ export class TransportQueues {
   }
 
   push(delivery: ClaimedDelivery, lane: string): void {
-    this.#prepare.push({ delivery, lane })
+    this.#prepareQueue(delivery).push({ delivery, lane })
     this.#pump()
   }
 
   /** Removes and returns the deliveries that are not being sent; composes none from now on. */
   stop(): ClaimedDelivery[] {
     this.#messages.stop()
-    return [...this.#prepare.clear(), ...this.#send.clear()]
+    return [...this.#prepare.other.clear(), ...this.#prepare.bulk.clear(), ...this.#send.clear()]
+  }
+
+  #prepareQueue(delivery: ClaimedDelivery): PrepareQueue {
+    return this.#prepare[isBulk(delivery) ? 'bulk' : 'other']
   }
 
   #pump(): void {
-    this.#prepare.pump()
+    this.#prepare.other.pump()
+    this.#prepare.bulk.pump()
     this.#send.pump()
   }
 }

@@ -2,12 +2,14 @@ type Waiter = { permits: number; resolve: () => void }
 
 /**
  * A fixed number of permits that callers share, such as connections or bytes. A caller that asks for more than are free waits.
- * Permits are granted strictly in order of arrival, so that small requests cannot starve a large one.
+ * Permits are granted strictly in order of arrival, so that small requests cannot starve a large one; callers of
+ * `acquireFirst` go before all others.
  */
 export class Semaphore {
   readonly #total: number
   #free: number
-  readonly #waiting = new Set<Waiter>()
+  readonly #first = new Set<Waiter>()
+  readonly #others = new Set<Waiter>()
 
   constructor(total: number) {
     this.#total = total
@@ -19,7 +21,7 @@ export class Semaphore {
   }
 
   get waiting(): number {
-    return this.#waiting.size
+    return this.#first.size + this.#others.size
   }
 
   /**
@@ -28,30 +30,18 @@ export class Semaphore {
    */
   async acquire(permits = 1, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    if (this.tryAcquire(permits)) return
-    const wanted = this.#cap(permits)
-    await new Promise<void>((resolve, reject) => {
-      const abort = () => {
-        this.#waiting.delete(waiter)
-        reject(signal?.reason)
-        this.#admit() // the next callers may fit
-      }
-      const waiter = {
-        permits: wanted,
-        resolve: () => {
-          signal?.removeEventListener('abort', abort)
-          resolve()
-        },
-      }
-      signal?.addEventListener('abort', abort, { once: true })
-      this.#waiting.add(waiter)
-    })
+    if (!this.tryAcquire(permits)) await this.#wait(this.#others, this.#cap(permits), signal)
+  }
+
+  /** Waits for one permit, before all callers of `acquire`. */
+  async acquireFirst(): Promise<void> {
+    if (!this.tryAcquire()) await this.#wait(this.#first, this.#cap(1))
   }
 
   /** Takes the permits if they are free and no caller is waiting; returns whether it did. */
   tryAcquire(permits = 1): boolean {
     const wanted = this.#cap(permits)
-    if (this.#waiting.size > 0 || wanted > this.#free) return false
+    if (this.waiting > 0 || wanted > this.#free) return false
     this.#free -= wanted
     return true
   }
@@ -64,12 +54,33 @@ export class Semaphore {
     this.#admit()
   }
 
+  #wait(line: Set<Waiter>, permits: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        line.delete(waiter)
+        reject(signal?.reason)
+        this.#admit() // the next callers may fit
+      }
+      const waiter = {
+        permits,
+        resolve: () => {
+          signal?.removeEventListener('abort', abort)
+          resolve()
+        },
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      line.add(waiter)
+    })
+  }
+
   #admit(): void {
-    for (const waiter of this.#waiting) {
-      if (waiter.permits > this.#free) return
-      this.#waiting.delete(waiter)
-      this.#free -= waiter.permits
-      waiter.resolve()
+    for (const line of [this.#first, this.#others]) {
+      for (const waiter of line) {
+        if (waiter.permits > this.#free) return
+        line.delete(waiter)
+        this.#free -= waiter.permits
+        waiter.resolve()
+      }
     }
   }
 

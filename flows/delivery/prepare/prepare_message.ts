@@ -58,7 +58,7 @@ export function createPrepareMessage({ fetchFiles, readBlob, ...deps }: Dependen
   const unsubscribeLinks = createUnsubscribeLinks(deps)
   const trackedBy = createTrackedBy(deps)
   const load = coalesce<EmailId, EmailToSend>(ids => loadEach(pool, ids), {
-    in_flight: 1,
+    in_flight: 2, // so that other mail does not wait for that of a campaign
     max_items: 100,
     interval_ms: 5,
   })

@@ -2,7 +2,6 @@ import type { Share } from '#lib/async/fair_queue.ts'
 import { FairQueue } from '#lib/async/fair_queue.ts'
 import type { Message } from '#lib/delivery/transport.ts'
 import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
-import { isBulk } from '../decide_outcome.ts'
 import { LARGE, type SenderDomain } from './prepare_message.ts'
 import type { SharedMessages } from './shared_messages.ts'
 
@@ -35,7 +34,7 @@ export class PrepareQueue {
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#lanes = new FairQueue(PREPARED_AHEAD, deps.share, undefined, ({ delivery }) => isBulk(delivery))
+    this.#lanes = new FairQueue(PREPARED_AHEAD, deps.share)
   }
 
   push(placed: Placed): void {

@@ -116,6 +116,24 @@ t.test('fence() waits for a place, and giving up waiting frees it', async t => {
   t.strictSame(await Promise.all(fences), ['allowed', 'lost', 'allowed'])
 })
 
+t.test('other mail gets a place before bulk mail that has waited longer', async t => {
+  const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
+  const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
+  const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
+  const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
+  const places = new Semaphore(1)
+  const order: string[] = []
+  const [bulk, other] = [{ ...second, priority: 10 }, third]
+  await store.fence(first, places)
+  const fences = [bulk, other].map(token => store.fence(token, places).then(() => order.push(token.id)))
+  for (const token of [first, other, bulk]) {
+    await waitUntil(() => token === first || order.includes(token.id), 'it has a place')
+    await store.settle(token, { outcome: 'delivered', reply: '250 OK', via: 'relay' })
+  }
+  await Promise.all(fences)
+  t.strictSame(order, [other.id, bulk.id])
+})
+
 t.test('a result that cannot be stored fails alone', async t => {
   const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])

@@ -21,6 +21,23 @@ t.test('Semaphore admits as many as it has permits, the others in order', async 
   t.strictSame(order, [1, 2, 3, 4, 5])
 })
 
+t.test('acquireFirst goes before all that wait with acquire', async t => {
+  const semaphore = new Semaphore(1)
+  const order: string[] = []
+  await semaphore.acquireFirst()
+  const all = ['a', 'b'].map(name => semaphore.acquire().then(() => order.push(name)))
+  const first = ['first', 'second'].map(name => semaphore.acquireFirst().then(() => order.push(name)))
+  t.equal(semaphore.waiting, 4)
+  for (let n = 0; n < 4; n++) {
+    semaphore.release()
+    await settled()
+  }
+  await Promise.all([...all, ...first])
+  t.strictSame(order, ['first', 'second', 'a', 'b'])
+  semaphore.release()
+  t.strictSame([semaphore.free, semaphore.waiting], [1, 0])
+})
+
 /** Acquires a number of bytes, and adds the name to `order` when it has them. */
 function asks(budget: Semaphore, order: string[]) {
   return (name: string, bytes: number, signal?: AbortSignal) =>
