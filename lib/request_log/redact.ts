@@ -126,11 +126,14 @@ const ACCOUNT = /^(?:api[-_ ]?user|user[-_ ]?name|pwd|auth)$/i
 const CONTENT = /^content$/i
 
 /**
- * `key` is also the name of properties, variables and steps, which have a type, and of filters, which have an operator. Beside a
- * secret it is the key of a DNS provider.
+ * Fields beside a `key` that is only a name: of a property, variable or step, a filter, an option of a poll, or a variant of an
+ * A/B test.
  */
+const NAMED = ['type', 'operator', 'label', 'subject', 'preview_text', 'previewText', 'from', 'html', 'text']
+
+/** `key` beside a secret is the key of a DNS provider. */
 function isSecret(name: string, fields: Fields): boolean {
-  if (name === 'key' && ('type' in fields || 'operator' in fields) && !('secret' in fields)) return false
+  if (name === 'key' && NAMED.some(field => field in fields) && !('secret' in fields)) return false
   if (/keys?$/i.test(name)) return !/public/i.test(name)
   return SECRET.test(name) || ACCOUNT.test(name)
 }

@@ -74,6 +74,8 @@ t.test('members with secret names are redacted, whatever their value and depth',
   }
 })
 
+const toVariant = (field: string) => ({ key: 'B', [field]: 'x' })
+
 t.test('members with similar names that are not secret are kept', async t => {
   const body = {
     ...{
@@ -88,6 +90,9 @@ t.test('members with similar names that are not secret are kept', async t => {
     },
     variables: [{ key: 'PLAN', type: 'string', fallback_value: 'pro' }],
     property_filters: [{ key: 'plan', operator: 'eq', value: 'pro' }],
+    poll: { question: 'How?', options: [{ key: 'great', label: 'Great' }] },
+    answers: [{ key: 'great', label: 'Great', count: 1, percentage: 100 }],
+    ab_test: { variants: [{ key: 'A', subject: 'Hi' }, ...['html', 'text', 'from', 'preview_text'].map(toVariant)] },
   }
   t.strictSame(redacted(body), body)
 })
