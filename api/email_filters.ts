@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ApiError } from '#lib/errors.ts'
 import { orList } from '#lib/json/requirements.ts'
-import { asciiDomain, parseAddress } from '#lib/mail/address.ts'
+import { asciiDomain, parseAddress, searchedAddress } from '#lib/mail/address.ts'
 import { parseWideAddress } from '#lib/mail/wide_address.ts'
 import { TemplateRef } from '#lib/templates/variables.ts'
 import { CREATED_AFTER, CREATED_BEFORE, moment, refuse } from '#lib/zod_fields.ts'
@@ -50,7 +50,7 @@ export const mailboxParameter = parameter('must be an email address', readMailbo
 
 /** Text to search for. Empty text filters nothing, like an empty search box. */
 export const textParameter = parameter(`must be one line of at most ${MAX_TEXT} characters`, text =>
-  text.length <= MAX_TEXT && !/[\0\r\n]/.test(text) ? text : null,
+  text.length <= MAX_TEXT && !/[\0\r\n]/.test(text) ? searchedAddress(text) : null,
 )
 
 const timeParameter = parameter(

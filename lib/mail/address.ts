@@ -76,6 +76,18 @@ export function asciiDomain(text: string): string | null {
   return HOST.test(domain) ? domain : null
 }
 
+/**
+ * Returns text to search addresses for, with the domain at its end as addresses have it: `Ann@Bücher.de` becomes
+ * `Ann@xn--bcher-kva.de`. Any other text is returned unchanged, also if the character before the `@` is not ASCII, since no such
+ * address can be sent to.
+ */
+export function searchedAddress(text: string): string {
+  return text.replace(/(?<!\P{ASCII})@([^@<>\s]+)(>?)$/u, (written, domain: string, end: string) => {
+    const ascii = /\P{ASCII}/u.test(domain) && asciiDomain(domain)
+    return ascii ? `@${ascii}${end}` : written
+  })
+}
+
 /** Returns the domain of an address, in lower case. */
 export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase()

@@ -1,4 +1,5 @@
 import type { FragmentSqlToken } from '@slonik/sql-tag'
+import { searchedAddress } from '#lib/mail/address.ts'
 import {
   type Condition,
   type Criteria,
@@ -84,7 +85,7 @@ function joined(parts: FragmentSqlToken[], glue: FragmentSqlToken, none: Fragmen
 function compileCondition(condition: Condition, { terms, hint }: Compiled, parts: string[]): FragmentSqlToken | null {
   switch (condition.field) {
     case 'email': {
-      const address = condition.value.toLowerCase()
+      const address = searchedAddress(condition.value).toLowerCase()
       // By LIKE, which the index of addresses supports.
       if (condition.operator === 'contains') return sql.fragment`c.email LIKE ${`%${escapeLike(address)}%`}`
       return sql.fragment`c.email = ${address}`

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import emailAddresses from 'email-addresses'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Address, asciiDomain, formatAddress, parseAddress } from '#lib/mail/address.ts'
+import { type Address, asciiDomain, formatAddress, parseAddress, searchedAddress } from '#lib/mail/address.ts'
 import { cpuMs } from '#test/support/cpu_time.ts'
 
 const label63 = 'a'.repeat(63)
@@ -128,6 +128,29 @@ t.test('parseAddress refuses anything else', async t => {
 t.test('asciiDomain follows the same rules for a domain alone', async t => {
   t.equal(asciiDomain('BÜCHER.example'), 'xn--bcher-kva.example')
   t.equal(asciiDomain('b'), null)
+})
+
+t.test('searchedAddress writes a domain at the end of text as addresses have it', async t => {
+  for (const [text, searched] of [
+    ['Ann@BÜCHER.de', 'Ann@xn--bcher-kva.de'],
+    ['@bücher.de', '@xn--bcher-kva.de'],
+    ['Änn <ann@bücher.de>', 'Änn <ann@xn--bcher-kva.de>'],
+  ] as const) {
+    t.equal(searchedAddress(text), searched)
+  }
+  for (const text of [
+    '',
+    '@',
+    'Ann@B.DE',
+    'ü@bücher.de',
+    'bücher.de',
+    '@bücher',
+    'ann@bücher.de: hi',
+    'a@\u200bü.de',
+    '%_\\@',
+  ]) {
+    t.equal(searchedAddress(text), text)
+  }
 })
 
 const shards = [...'a@<>"\\.,:;()=?é👍[]-_% \t', 'b.co', '\u0301', '\ud800', '\u00ad', '\u200f', '\u2028', '\r\n']
