@@ -3,6 +3,9 @@ import { parse } from 'chrono-node/en'
 /** RFC 3339, in which the time, its seconds or its offset may be missing: midnight, :00, UTC. */
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i
 
+/** The basic format of ISO 8601, without separators, as calendars and AWS write it: 20261201T100000Z. */
+const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{2}:?\d{2})?$/i
+
 const NIGHT = /night\b|\bevening\b/i
 const PAST = /\b(?:last|past)\b/i
 
@@ -36,10 +39,17 @@ export function readSchedule(text: string, now: Date): Schedule | null {
  * something else.
  */
 export function parseSchedule(text: string, now: Date): Date | null {
-  const trimmed = text.trim()
+  const trimmed = separated(text.trim())
   if (trimmed.length > LONGEST) return null
   const [timestamp, day = '', time = '00:00', seconds = ':00', offset = 'Z'] = TIMESTAMP.exec(trimmed) ?? []
   return timestamp ? parseTimestamp(day, `${time}${seconds}${offset.toUpperCase()}`) : parsePhrase(trimmed, now)
+}
+
+/** Returns a timestamp of the basic format in the extended one, and any other text unchanged. */
+function separated(text: string): string {
+  return text.replace(BASIC, (_, year, month, day, hour, minute, second = '00', offset = 'Z') => {
+    return `${year}-${month}-${day}T${hour}:${minute}:${second}${offset.replace(/^(...)(\d\d)$/, '$1:$2')}`
+  })
 }
 
 function parseTimestamp(day: string, time: string): Date | null {
