@@ -37,7 +37,7 @@ export function judgeVariants(
 /**
  * Chooses the winner by hand, unless there is one already.
  *
- * @throws {ApiError} 404; 422 if the campaign has no test, or no such variant, or its test does not wait for a winner
+ * @throws {ApiError} 404; 422 if the campaign has no test, or no such variant, or its test does not wait for a winner or has none
  */
 export async function chooseByHand(pool: Pool, campaign: CampaignId, key: string): Promise<void> {
   await pool.transaction(async tx => {
@@ -48,6 +48,9 @@ export async function chooseByHand(pool: Pool, campaign: CampaignId, key: string
         'validation_error',
         `The campaign is ${found.status}: its A/B test does not wait for a winner.`,
       )
+    }
+    if (test.test_percentage === 100) {
+      throw new ApiError('validation_error', 'The A/B test has no winner: it is sent to all recipients.')
     }
     const variants = await listVariants(tx, campaign)
     const chosen = variants.find(variant => variant.key === key)

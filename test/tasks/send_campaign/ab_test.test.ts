@@ -142,6 +142,11 @@ t.test('a test of all recipients ends without a winner', async t => {
   const id = await createDraft(api, account, { ab_test: { test_percentage: 100, variants: VARIANTS } })
   await api.request('POST', `/api/campaigns/${id}/send`, {})
   const campaign = { account_id: account.id, campaign_id: id }
+  const chosen = await api.request('POST', `/api/campaigns/${id}/ab/winner`, { body: { variant: 'B' } })
+  shows(t, chosen, {
+    status: 422,
+    body: { message: 'The A/B test has no winner: it is sent to all recipients.' },
+  })
   await sendUntil(openWork(t, world, 'capture'), campaign)
   shows(t, (await api.request('GET', `/api/campaigns/${id}/ab`)).body, {
     status: 'ended',

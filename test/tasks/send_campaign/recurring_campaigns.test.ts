@@ -269,7 +269,7 @@ t.test('a test without a winner offers none in later runs', async t => {
   t.notOk(await offers())
   shows(t, await ask('POST', '/ab/winner', { variant: 'B' }), {
     status: 422,
-    body: { message: 'The A/B test has ended without a winner.' },
+    body: { message: 'The A/B test has no winner: it is sent to all recipients.' },
   })
 })
 

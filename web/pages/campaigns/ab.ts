@@ -13,7 +13,7 @@ type Variant = Wire<CampaignAb>['variants'][number]
 /** The results of the variants of a campaign, with buttons to choose the winner until there is one. */
 export async function abTest(visit: Visit, { id, status }: Wire<Campaign>): Promise<Html> {
   const test = await visit.call<Wire<CampaignAb>>('getCampaignAb', { params: { id } })
-  const isOpen = test.status === 'testing' && ['testing', 'paused'].includes(status)
+  const isOpen = test.status === 'testing' && test.test_percentage < 100 && ['testing', 'paused'].includes(status)
   const metric = test.winner_metric === 'open_rate' ? 'Open rate' : 'Click rate'
   const rows = test.variants.map(one => ({
     ...{ name: `${one.key}: ${one.subject ?? ''}`, tone: one.key === test.winner ? 'good' : 'plain' },
