@@ -47,13 +47,14 @@ export async function listPolls(
 }
 
 /**
- * Number of recipients of `polls p`: from the counters of a campaign, and from the events of a single email. Null for an automation
- * (`countSent`).
+ * Number of recipients of `polls p`: from the counters of a campaign, without runs that were before its poll, and from the events of a
+ * single email. Null for an automation (`countSent`).
  */
 const sentCount = sql.fragment`(CASE
   WHEN p.campaign_id IS NOT NULL THEN (
-    SELECT coalesce(sum(c.count), 0) FROM campaign_counts c
-    WHERE c.account_id = p.account_id AND c.campaign_id = p.campaign_id AND c.name = 'sent'
+    SELECT coalesce(sum(c.count), 0) FROM campaign_runs u
+    JOIN campaign_counts c ON c.account_id = u.account_id AND c.campaign_id = u.campaign_id AND c.run = u.run AND c.name = 'sent'
+    WHERE u.account_id = p.account_id AND u.campaign_id = p.campaign_id AND u.created_at >= p.created_at
   )
   WHEN p.automation_id IS NULL THEN (
     SELECT count(DISTINCT v.recipient) FROM email_events v

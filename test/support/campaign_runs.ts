@@ -13,6 +13,8 @@ export async function makeNextRunDue(
     ), runs AS (
       UPDATE campaign_runs SET scheduled_at = scheduled_at - p.time, created_at = created_at - p.time FROM passing p
       WHERE campaign_id = $1
+    ), polls AS (
+      UPDATE polls SET created_at = created_at - p.time FROM passing p WHERE campaign_id = $1
     )
     UPDATE campaigns SET first_run_at = first_run_at - p.time, scheduled_at = scheduled_at - p.time FROM passing p WHERE id = $1`,
     [campaign_id, late],

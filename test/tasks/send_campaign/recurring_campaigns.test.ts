@@ -322,3 +322,15 @@ t.test('all runs of a campaign share a poll, which keeps the options of earlier 
     { run: 2, polls: 1 },
   ])
 })
+
+t.test('the poll of a campaign counts no recipients of runs before it', async t => {
+  const { campaign, run, ask, api } = await open(t)
+  await run()
+  await ask('POST', '/cancel')
+  await ask('PATCH', '', { poll: { question: 'How was it?', options: ['Good', 'Bad'] } })
+  await ask('POST', '/send', { scheduled_at: 'in 2 hours' })
+  for (const sent_count of [2, 4]) {
+    await run()
+    shows(t, (await api.request('GET', `/api/polls/${campaign.campaign_id}`)).body, { sent_count })
+  }
+})
