@@ -49,9 +49,9 @@ export const CampaignRecipient = z
   .meta({ id: 'CampaignRecipient' })
 export type CampaignRecipient = z.infer<typeof CampaignRecipient>
 
-/** The states of recipients as the resend package names them. */
+/** The states of recipients as the resend package names them, of the last email of each: `r.sent_at` is of its first. */
 const types = {
-  sent: sql.fragment`r.sent_at IS NOT NULL`,
+  sent: sql.fragment`e.sent_at IS NOT NULL`,
   delivered: sql.fragment`e.status IN ('delivered', 'complained')`,
   opened: sql.fragment`r.first_opened_at IS NOT NULL`,
   clicked: sql.fragment`r.first_clicked_at IS NOT NULL`,
@@ -114,7 +114,7 @@ export async function listRecipients(
           coalesce(r.email, c.email, '') AS email,
           CASE r.state WHEN 'p' THEN 'pending' WHEN 'm' THEN 'mailed' WHEN 'x' THEN 'excluded' ELSE 'canceled' END AS state,
           ${reason} AS reason, r.email_id, e.status, r.opens, r.clicks, ${countOf(filter)} AS count, ${clickedLinks} AS clicked_links,
-          ${bounceType} AS bounce_type, r.sent_at, r.first_opened_at AS opened_at,
+          ${bounceType} AS bounce_type, e.sent_at, r.first_opened_at AS opened_at,
           r.first_clicked_at AS clicked_at, r.replied_at, r.unsubscribed_at
         FROM campaign_recipients r
         LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id

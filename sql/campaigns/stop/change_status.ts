@@ -72,7 +72,7 @@ export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Pr
 export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promise<number> {
   const { count } = await tx.one(sql.type(Count)`
     WITH failed AS MATERIALIZED ( -- otherwise Postgres, which may believe that the run is small, compares all rows with all
-      SELECT e.account_id, e.campaign_id, e.contact_id, e.campaign_run, e.id, e.domain_id FROM emails e
+      SELECT e.account_id, e.campaign_id, e.contact_id, e.campaign_run, e.id, e.domain_id, e.sent_at FROM emails e
       WHERE e.account_id = ${account_id} AND e.campaign_id = ${id} AND e.status = 'failed' AND e.campaign_run = (
         SELECT max(n.run) FROM campaign_runs n WHERE n.account_id = ${account_id} AND n.campaign_id = ${id})
     ), again AS (
@@ -80,7 +80,7 @@ export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promi
       FROM failed e
       WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id AND r.contact_id = e.contact_id
         AND r.run = e.campaign_run AND r.email_id = e.id AND r.state = 'm'
-      RETURNING r.run, r.variant, r.sent_at, e.id, e.domain_id
+      RETURNING r.run, r.variant, e.sent_at, e.id, e.domain_id
     ), measured AS ( -- subtracts the failures, as count_deliveries.sql subtracts a delivery that bounces later
       SELECT count_metrics(array_agg(ROW(${account_id}, NULL, a.domain_id, ${id}, v.created_at, 'failed', -1)::metric_move))
       FROM again a CROSS JOIN LATERAL (

@@ -186,7 +186,7 @@ t.test('POST /campaigns/:id/retry sends again only to recipients whose email fai
   t.equal((await post(id, 'retry')).body.message, 'A campaign that is queued cannot be retried.')
   await world.pool.pg.query(`UPDATE campaigns SET status = 'sent', sent_at = now() WHERE id = $1`, [id])
   // The server of the failed email accepted it, and reported the failure later.
-  await world.pool.pg.query('UPDATE campaign_recipients SET sent_at = now() WHERE email_id = $1', [failed])
+  await world.pool.pg.query('UPDATE emails SET sent_at = now() WHERE id = $1', [failed])
   await countFigures(world, account, id, { sent: 1 })
   shows(t, await post(id, 'retry'), { status: 200, body: { object: 'campaign', id, status: 'queued', recipients: 1 } })
   shows(t, await get(id), { status: 'queued', sent_at: null })

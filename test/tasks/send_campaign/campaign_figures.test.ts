@@ -2,8 +2,12 @@ import t from 'tap'
 import { retryCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { changePreferences } from '#flows/contacts/preferences/change_preferences.ts'
 import { newId } from '#lib/ids.ts'
+import { readFigures } from '#sql/campaigns/counts.ts'
+import { listRecipients } from '#sql/campaigns/report/recipients.ts'
+import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { insertReply } from '#sql/receiving/replies.ts'
 import { applyReportedOutcome } from '#sql/receiving/reports.ts'
+import { send_campaign } from '#tasks/send_campaign.ts'
 import {
   addContacts,
   figuresOf,
@@ -126,6 +130,41 @@ t.test('a failed recipient counts once in the metrics, however often the campaig
     await retryCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
     t.equal(await failed(), 0)
   }
+})
+
+t.test('a retried recipient counts as sent only while its last email is accepted', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@b.com'])
+  const campaign = await queueCampaign(world, account)
+  const id = { account_id: account.id, id: campaign.campaign_id }
+  const work = openWork(t, world, 'capture')
+  const shownAsSent = async () => {
+    const { data } = await listRecipients(pool, id, { type: 'sent' }, { limit: 10 })
+    const { sent = 0 } = await readFigures(pool, { ...campaign, run: 1 })
+    t.equal(sent, data.length)
+    return data.map(({ sent_at }) => sent_at !== null)
+  }
+  /** Settles the email as a worker does, and ends the run. */
+  const settle = async (outcome: 'delivered' | 'failed' | 'bounced') => {
+    await send_campaign(campaign, work)
+    const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
+    await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), outcome, reason: 'x' }])
+    await send_campaign(campaign, work)
+  }
+  await settle('delivered')
+  t.strictSame(await shownAsSent(), [true])
+  const { rows } = await pool.pg.query('SELECT id AS delivery_id, account_id FROM deliveries WHERE account_id = $1', [
+    account.id,
+  ])
+  const none = { reason: 'Said so.', reply: null, class: null, bounce: null, suppression_id: null }
+  await pool.transaction(tx => applyReportedOutcome(tx, { ...rows[0], outcome: 'failed', ...none }))
+  for (const outcome of ['failed', 'failed', 'bounced'] as const) {
+    await retryCampaign(pool, id)
+    t.strictSame(await shownAsSent(), [])
+    await settle(outcome)
+    t.strictSame(await shownAsSent(), [])
+  }
+  shows(t, await figuresOf(world, campaign), { recipients: 1, bounced: 1 })
 })
 
 t.test('a campaign without recipients is sent at once', async t => {
