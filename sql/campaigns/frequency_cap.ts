@@ -42,8 +42,8 @@ export function cappedFor(cap: FrequencyCap, hint: PlanHint): FragmentSqlToken {
 }
 
 /**
- * Returns a condition on `contact_engagement e`: an email that was stored before the last one, within the hours, is still to be sent.
- * Only campaigns that are being sent can have one.
+ * Returns a condition on `contact_engagement e`: an email that was stored before the last one, within the hours, is still to be sent, or
+ * is in doubt. Its campaign is being sent, or has ended within the hours.
  */
 function isOnItsWay(hours: number, hint: PlanHint): FragmentSqlToken {
   return sql.fragment`EXISTS (
@@ -53,7 +53,8 @@ function isOnItsWay(hours: number, hint: PlanHint): FragmentSqlToken {
       WHERE r.account_id = g.account_id AND r.campaign_id = g.id AND r.contact_id = e.contact_id AND r.state = 'm' ${hint}
     ) r
     JOIN emails o ON o.account_id = g.account_id AND o.id = r.email_id
-    WHERE g.account_id = e.account_id AND g.domain_id = c.domain_id AND g.status IN ('queued', 'testing', 'paused')
+    WHERE g.account_id = e.account_id AND g.domain_id = c.domain_id
+      AND (g.status IN ('queued', 'testing', 'paused') OR g.updated_at > ${since({ hours })})
       AND o.created_at > ${since({ hours })} AND o.status NOT IN ${UNSENT} ${hint})`
 }
 

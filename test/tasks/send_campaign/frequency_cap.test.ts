@@ -6,6 +6,7 @@ import {
   createDraft,
   figuresOf,
   type QueuedCampaign,
+  readCampaign,
   recipientsOf,
   sendUntil,
 } from '#test/support/campaigns.ts'
@@ -118,6 +119,20 @@ t.test('an email that waits to be sent counts although that of a later campaign 
     ['ann@b.com', 'mailed_recently'],
     ['bob@b.com', null],
   ])
+})
+
+t.test('an email in doubt of an ended campaign counts although that of a later one was canceled', async t => {
+  const { api, work, start, preview } = await open(t, ['ann@b.com'])
+  const first = await start()
+  await send_campaign(first, work)
+  await query(`UPDATE deliveries SET state = 'in_doubt', next_at = NULL WHERE campaign_id = $1`, [first.campaign_id])
+  await query(`UPDATE emails SET status = 'sent' WHERE campaign_id = $1`, [first.campaign_id])
+  await send_campaign(first, work)
+  shows(t, await readCampaign(world, first), { status: 'sent' })
+  const second = await start()
+  await send_campaign(second, work)
+  shows(t, await api.request('POST', `/api/campaigns/${second.campaign_id}/cancel`), { status: 200 })
+  shows(t, await preview(CAP), { contacts: 1, recipients: 0, left_out: { mailed_recently: 1 } })
 })
 
 t.test('emails that were not sent do not count, so that a retry reaches them', async t => {
