@@ -13,8 +13,8 @@ const api = await startApi(t, world, account.key)
 const { importer } = openWork(t, world)
 
 const post = (path: string, body: object, key = account.key) => api.request('POST', `/api${path}`, { body, key })
-const download = async (path: string) => {
-  const headers = { authorization: `Bearer ${account.key}`, 'user-agent': 'test' }
+const download = async (path: string, key = account.key) => {
+  const headers = { authorization: `Bearer ${key}`, 'user-agent': 'test' }
   const response = await fetch(`${api.url}/api${path}`, { headers })
   return { type: response.headers.get('content-type'), text: await response.text() }
 }
@@ -59,6 +59,19 @@ t.test('GET /contacts/export writes a CSV that an import restores exactly', asyn
     }
     t.strictSame(await get(other.key, other.domain), await get(account.key, account.domain))
   }
+})
+
+t.test('an import restores an export with 100 properties', async t => {
+  const [from, to] = [await newAccount(world), await newAccount(world)]
+  const keys = Array.from({ length: 100 }, (_, n) => `p${n}`)
+  await Promise.all(keys.map(key => post('/contact-properties', { key, type: 'string' }, from.key)))
+  const properties = Object.fromEntries(keys.map(key => [key, `of ${key}`]))
+  await post('/contacts/batch', { contacts: [{ email: 'ann@b.com', properties }] }, from.key)
+  const { text } = await download(`/contacts/export?domain=${from.domain}`, from.key)
+  const ended = await new Imports(api, to.key, importer).ofText(text)
+  shows(t, ended, { status: 'completed', counts: { created: 1 } })
+  const { body } = await api.request('GET', `/api/contacts/ann@b.com?domain=${to.domain}`, { key: to.key })
+  shows(t, body, { properties })
 })
 
 t.test('GET /contacts/export has the choices about topics, which an import into another account restores', async t => {
