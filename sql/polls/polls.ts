@@ -13,7 +13,7 @@ const columns = sql.fragment`'poll' AS object, p.id, p.email_id, p.campaign_id, 
 const figures = sql.fragment`
   CROSS JOIN LATERAL (
     SELECT coalesce(sum(c.count), 0)::integer AS responses_count, max(c.last_response_at) AS last_response_at
-    FROM poll_counts c WHERE c.account_id = p.account_id AND c.poll_id = p.id
+    FROM poll_counts c WHERE c.account_id = p.account_id AND c.poll_id = p.id AND c.option <> ''
   ) n
 `
 
@@ -99,8 +99,9 @@ export async function findPoll(db: Queryable, account_id: string, id: string): P
 }
 
 /**
- * Counts the emails of an automation with a poll that were sent; each has one recipient. A statement of its own, without events, since
- * an automation may have millions of emails: Postgres can then use several processes.
+ * Counts the emails of an automation with a poll that were sent; each has one recipient. Those whose content was deleted are counted
+ * under the option '' (forget_expired_emails.sql). A statement of its own, without events, since an automation may have millions of
+ * emails: Postgres can then use several processes.
  */
 async function countSent(
   db: Queryable,
@@ -108,7 +109,10 @@ async function countSent(
   { id, automation_id }: Pick<z.infer<typeof Found>, 'id' | 'automation_id'>,
 ): Promise<number> {
   const { sent } = await db.one(sql.type(z.object({ sent: z.int() }))`
-    SELECT count(*) AS sent FROM emails s
+    SELECT count(*) + (
+      SELECT coalesce(sum(c.count), 0) FROM poll_counts c
+      WHERE c.account_id = ${account_id} AND c.poll_id = ${id} AND c.option = ''
+    )::bigint AS sent FROM emails s
     JOIN email_contents m ON m.account_id = s.account_id AND m.email_id = s.id AND m.poll_id = ${id}
     WHERE s.account_id = ${account_id} AND s.automation_id = ${automation_id} AND s.sent_at IS NOT NULL
   `)

@@ -41,6 +41,20 @@ DROP FUNCTION IF EXISTS forget_emails(uuid[], uuid[]);
 CREATE FUNCTION forget_emails(accounts uuid[], ids uuid[]) RETURNS void
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
+  -- The poll of a step still counts them as sent (countSent in sql/polls/polls.ts), under an option that no poll has.
+  INSERT INTO poll_counts AS n (account_id, poll_id, option, shard, count)
+  SELECT p.account_id, p.id, '', pg_backend_pid() % 16, s.emails FROM (
+    SELECT c.account_id, c.poll_id, count(*) AS emails FROM unnest(accounts, ids) AS x(account_id, id)
+    JOIN email_contents c ON c.account_id = x.account_id AND c.email_id = x.id
+    JOIN emails e ON e.account_id = x.account_id AND e.id = x.id
+    WHERE c.poll_id IS NOT NULL AND e.automation_id IS NOT NULL AND e.sent_at IS NOT NULL
+    GROUP BY 1, 2 ORDER BY 1, 2
+  ) s
+  -- Leaves out polls that are being deleted.
+  CROSS JOIN LATERAL (
+    SELECT * FROM polls p WHERE p.account_id = s.account_id AND p.id = s.poll_id FOR KEY SHARE
+  ) p
+  ON CONFLICT (account_id, poll_id, option, shard) DO UPDATE SET count = n.count + excluded.count;
   DELETE FROM email_events v USING unnest(accounts, ids) AS x(account_id, id)
   WHERE v.account_id = x.account_id AND v.email_id = x.id;
   DELETE FROM attachments f USING unnest(accounts, ids) AS x(account_id, id)

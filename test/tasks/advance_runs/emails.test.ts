@@ -1,5 +1,6 @@
 import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
+import { forgetSettledEmails } from '#sql/sending/emails.ts'
 import { clear_runs } from '#tasks/clear_runs.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
@@ -294,6 +295,10 @@ t.test('the emails of a step share one poll until its question changes', async t
   // Not counted by events, of which a large automation has millions.
   await pool.pg.query('DELETE FROM email_events WHERE account_id = $1', [account.id])
   shows(t, (await api.request('GET', `/api/polls/${listed?.id}`)).body, { sent_count: 2 })
+  for (const { id } of (await emails()).slice(0, 2)) {
+    t.equal(await forgetSettledEmails(pool, account.id, [id]), 1)
+    shows(t, (await api.request('GET', `/api/polls/${listed?.id}`)).body, { sent_count: 2, responses_count: 1 })
+  }
 
   const config = send(account.domain, { poll: { ...poll, question: 'And now?' } }).config
   const changed = await api.request('PATCH', `/api/automations/${automation.id}/steps/ask`, { body: { config } })
