@@ -3,7 +3,7 @@ import type { Visit } from '#web/request/visit.ts'
 /** Lets a frame with mail open links in new windows, and nothing else: it has no origin and runs no scripts. */
 export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 
-/** Most bytes of inline images that are put into the HTML of one email. */
+/** Most bytes of attached images that are put into the HTML of one email. */
 const MAX_IMAGE_BYTES = 10_000_000
 
 /** An image that the HTML refers to by `cid:`. `size` is null if it is not stored. */
@@ -38,17 +38,25 @@ function neutralize(mail: string): string {
   return mail.replaceAll(/<(?=(?:link|base|meta)\b)/gi, '<x-')
 }
 
+const REFERENCE = /cid:([^"'\s)>]+)/gi
+
+/**
+ * Puts attached images into the HTML. Their bytes count once per place that shows them: a stranger may show one image thousands of
+ * times.
+ */
 async function inlineImages(mail: string, inlines: Inline[]): Promise<string> {
+  const places = new Map<string, number>()
+  for (const [, id = ''] of mail.matchAll(REFERENCE)) places.set(id, (places.get(id) ?? 0) + 1)
   const urls = new Map<string, string>()
   let left = MAX_IMAGE_BYTES
   for (const { content_id, content_type, size, read } of inlines) {
-    const isShown = content_id !== null && mail.includes(`cid:${content_id}`)
-    if (!isShown || size === null || size > left || !/^image\/[\w.+-]+$/.test(content_type)) continue
-    left -= size
+    const bytes = (size ?? 0) * ((content_id !== null && places.get(content_id)) || 0)
+    if (content_id === null || bytes === 0 || bytes > left || !/^image\/[\w.+-]+$/.test(content_type)) continue
+    left -= bytes
     urls.set(content_id, `data:${content_type};base64,${(await read()).toString('base64')}`)
   }
   if (urls.size === 0) return mail
-  return mail.replaceAll(/cid:([^"'\s)>]+)/gi, (whole, id: string) => urls.get(id) ?? whole)
+  return mail.replaceAll(REFERENCE, (whole, id: string) => urls.get(id) ?? whole)
 }
 
 /** Returns true if the HTML refers to remote images. Takes linear time, since strangers may have written it. */
