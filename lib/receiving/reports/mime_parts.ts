@@ -11,6 +11,8 @@ const MAX_BYTES = 512 * 1024
 const MAX_HEADERS = 64 * 1024
 const MAX_PARTS = 32
 const MAX_DEPTH = 4
+/** RFC 2046 5.1.1 allows 70 characters. A search for a long one may take minutes in a body that was written for it. */
+const MAX_BOUNDARY = 200
 
 /**
  * Returns the headers of a message and its parts, in order. Parsing is lenient, since many programs write incorrect reports:
@@ -50,7 +52,7 @@ function beginning(raw: Uint8Array, bytes: number): Buffer {
 function collect(headers: Map<string, string>, body: Buffer, depth: number, parts: ReportPart[]): void {
   const field = headers.get('content-type') ?? 'text/plain'
   const type = (/^\s*([^\s;]+)/.exec(field)?.[1] ?? 'text/plain').toLowerCase()
-  const boundary = type.startsWith('multipart/') ? (parameterOf(field, 'boundary') ?? guessBoundary(body)) : null
+  const boundary = type.startsWith('multipart/') ? (boundaryOf(field) ?? guessBoundary(body)) : null
   if (boundary === null) {
     if (parts.length < MAX_PARTS) parts.push({ type, headers, text: decode(headers, body) })
     return
@@ -63,6 +65,11 @@ function collect(headers: Map<string, string>, body: Buffer, depth: number, part
     const inner = splitHeaders(part)
     collect(inner.headers, inner.body, depth + 1, parts)
   }
+}
+
+function boundaryOf(field: string): string | null {
+  const boundary = parameterOf(field, 'boundary')
+  return boundary !== null && boundary.length <= MAX_BOUNDARY ? boundary : null
 }
 
 /** Returns the boundary of a multipart that names none, for example since its parameter stands on a line of its own. */

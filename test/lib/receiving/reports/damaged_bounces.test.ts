@@ -68,3 +68,12 @@ t.test('words decide about a failure whose status says no more than that it is t
   t.equal(causeOf('4.0.0', 'Host not found, try again'), 'transient')
   t.equal(causeOf('4.0.0', '451 Domain name not found'), 'transient')
 })
+
+t.test('a boundary of any length is searched in linear time', async t => {
+  const boundary = `1${'--a'.repeat(20_000)}`
+  const raw = `${HEAD}Content-Type: multipart/report; boundary="${boundary}"\n\n${'--a'.repeat(150_000)}`
+  const ms = await cpuMs(() => read(raw))
+  t.ok(ms < 2_000, `${ms} ms`)
+  const lost = `${HEAD}Content-Type: multipart/mixed; boundary="${boundary}"\n\n--b\n\nann@other.example: no such user\n--b--\n`
+  shows(t, read(lost), { recipients: [{ address: 'ann@other.example', action: 'failed' }] })
+})
