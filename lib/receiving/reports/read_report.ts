@@ -28,8 +28,10 @@ export function readReport(raw: Uint8Array, path: Path = 'none'): Report | null 
   const isBounce = isFromDaemon(headers) || isStatus(type) || (mayReturn && isWhole)
   const own = readStatuses(parts)
   const recipients = own.length > 0 || !isBounce ? own : readStatuses(wrappedParts(parts))
-  if (recipients.length > 0)
-    return { kind: 'delivery', recipients: withCommands(recipients, parts).map(one => withWords(one, parts)) }
+  if (recipients.length > 0) {
+    const words = wordsOf(parts)
+    return { kind: 'delivery', recipients: withCommands(recipients, parts).map(one => withWords(one, words)) }
+  }
   // A notice that came to a return path needs no name: the path tells the recipient.
   const bounces = isBounce ? readTextBounce(headers, parts, isWhole && path !== 'none') : []
   return bounces.length > 0 ? { kind: 'delivery', recipients: withCommands(bounces, parts) } : null
@@ -118,11 +120,18 @@ function isFromDaemon(headers: Map<string, string>): boolean {
  * If neither the status nor the diagnostic says why, adds the words before them, if there are any. Words may end in the footer of
  * a virus scanner, so a status that names the cause counts alone.
  */
-function withWords(recipient: ReportedRecipient, parts: ReportPart[]): ReportedRecipient {
+function withWords(recipient: ReportedRecipient, words: string): ReportedRecipient {
   if (/^[45]\.[12]\.[1-9]/.test(recipient.status ?? '')) return recipient
   if (/[a-z]{3}/i.test(recipient.diagnostic.replace(/^[a-z0-9-]+;/i, ''))) return recipient
-  const words = parts.find(part => part.type === 'text/plain' && !mayBeStatus(part))?.text ?? ''
   const at = recipient.address ? words.toLowerCase().indexOf(recipient.address) : -1
   const said = at === -1 ? words.slice(0, 600) : words.slice(at + (recipient.address?.length ?? 0), at + 600)
   return { ...recipient, diagnostic: `${recipient.diagnostic} ${said}`.replace(/\s+/g, ' ').trim().slice(0, 1000) }
+}
+
+/** Most characters of a notice that are searched for each of its recipients. */
+const MAX_WORDS = 20_000
+
+function wordsOf(parts: ReportPart[]): string {
+  const notice = parts.find(part => part.type === 'text/plain' && !mayBeStatus(part))
+  return notice?.text.slice(0, MAX_WORDS) ?? ''
 }

@@ -16,7 +16,7 @@ export function readTextBounce(
   mayBeNameless: boolean,
 ): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
-  const notice = cutReturned(whole).slice(0, 8_000)
+  const notice = cutReturned(whole.slice(0, 10_000)).slice(0, 8_000)
   const subject = withoutReturned(decodeField(headers.get('subject') ?? ''))
   const opening = `${subject}\n${notice.slice(0, 2_000)}`
   if (!FAILED.test(opening) && !REPLY.test(notice) && !LATE.test(subject)) return []

@@ -77,3 +77,17 @@ t.test('a boundary of any length is searched in linear time', async t => {
   const lost = `${HEAD}Content-Type: multipart/mixed; boundary="${boundary}"\n\n--b\n\nann@other.example: no such user\n--b--\n`
   shows(t, read(lost), { recipients: [{ address: 'ann@other.example', action: 'failed' }] })
 })
+
+t.test('a notice is searched for each of many recipients in little time, however long it is', async t => {
+  const names = Array.from({ length: 100 }, (_, n) => `${n}@${'aaaaaaab'.repeat(30)}`)
+  const fields = names.map(name => `Final-Recipient: rfc822; ${name}\nAction: failed\n\n`).join('')
+  const status = `--b\nContent-Type: message/delivery-status\n\n${fields}`
+  const text = `${'aaaaaaab'.repeat(60_000)}\n`
+  const raw = `${HEAD}Content-Type: multipart/report; boundary=b\n\n--b\n\n${text}${status}--b--\n`
+  shows(t, read(raw), { recipients: { length: 100 } })
+  const dashes = `${HEAD}\nfailed\n${'-'.repeat(480_000)}`
+  const ms = await cpuMs(() => {
+    for (let n = 0; n < 10; n++) for (const notice of [raw, dashes]) read(notice)
+  })
+  t.ok(ms < 1_200, `${ms} ms`)
+})
