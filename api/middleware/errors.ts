@@ -19,13 +19,18 @@ export function answerErrors(findErrors: FindErrors): Middleware {
       // Contacts that another request writes are not logged: an operator need not do anything about it.
       const isOrdinary = error instanceof ApiError && error.name === 'contacts_busy'
       if (answer.statusCode >= 500 && !isOrdinary) {
-        ctx.log.error({ err: error, method: ctx.method, path: ctx.path }, 'a request failed')
+        ctx.log.error({ err: error, method: ctx.method, path: withoutToken(ctx.path) }, 'a request failed')
       }
       ctx.status = answer.statusCode
       ctx.set(answer.headers)
       ctx.body = answer
     }
   }
+}
+
+/** Redacts the token of a link that invites a member or resets a password: whoever has it can become this member. */
+function withoutToken(path: string): string {
+  return path.replace(/^\/+join\/.*/i, '/join/[redacted]')
 }
 
 /** Errors of overload, or of a server behind us that is not available at the moment. Callers retry (contract 2, overload). */

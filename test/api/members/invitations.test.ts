@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { createInvitation } from '#flows/members/member_links.ts'
 import { newId } from '#lib/ids.ts'
+import { createLog } from '#lib/log.ts'
 import { insertMember } from '#sql/members/members.ts'
-import { startApi } from '#test/support/api.ts'
+import { startApi, startProxiedApi } from '#test/support/api.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { newMember, PASSWORD, sessionOf } from '#test/support/members.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -115,4 +116,18 @@ t.test('concurrent changes of an API key are all kept', async t => {
       { name: 'renamed', permission: 'sending_access' },
     )
   }
+})
+
+t.test('the log of the server hides the link of an invitation that could not be opened', async t => {
+  const lines: string[] = []
+  const log = createLog('trace', { write: line => void lines.push(line) })
+  const { api, proxy } = await startProxiedApi(t, { ...world, log }, account.key)
+  await proxy.close()
+  const token = 'x-_A'.repeat(11).slice(1)
+  for (const path of [`/join/${token}`, `//JOIN/${token}/`]) {
+    t.equal((await fetch(api.url + path)).status, 500)
+    t.equal((await fetch(api.url + path, { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } })).status, 500)
+  }
+  t.match(lines.join(''), '"path":"/join/[redacted]"')
+  t.notMatch(lines.join(''), token)
 })
