@@ -18,8 +18,8 @@ export type Tool = {
   hints: Hints
   access: Access
   input: JsonSchema
-  /** True if its result contains text from strangers. */
-  is_untrusted: boolean
+  /** Says which text of its result is from strangers; null: none. */
+  warning: string | null
   run(ctx: Context, values: Values): Promise<unknown>
 }
 
@@ -33,7 +33,7 @@ type Declared = {
   /** Parameters and members of the operation that the tool takes; default: all. */
   only?: string[]
   required?: string[]
-  is_untrusted?: boolean
+  warning?: string | null
   /** Further members. */
   more?: Record<string, JsonSchema>
   /** Changes the request that was made from the values; default: leaves it as it is. */
@@ -41,11 +41,11 @@ type Declared = {
 }
 
 /** Makes a tool that calls one operation of the API, with its schemas, checks and response. */
-export function toolOf({ name, operation: id, title, hints, is_untrusted = false, ...declared }: Declared): Tool {
+export function toolOf({ name, operation: id, title, hints, warning = null, ...declared }: Declared): Tool {
   const one = findOperation(id)
   const { request = same, description = one.description ?? `${one.summary}.` } = declared
   return {
-    ...{ name, title, description, hints, is_untrusted, access: one.access },
+    ...{ name, title, description, hints, warning, access: one.access },
     input: inputOf(one, declared),
     run: (ctx, values) => callOperation(ctx, one, request(requestOf(one, values), values, ctx)),
   }
