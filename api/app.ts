@@ -17,7 +17,7 @@ import { createFindCaller } from '#flows/accounts/find_caller.ts'
 import { createRenderEmail } from '#flows/contents/render_email.ts'
 import { createIngestEvent } from '#flows/events/ingest_together.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
-import { createFindSession } from '#flows/members/sessions.ts'
+import { createCountTries, createFindSession } from '#flows/members/sessions.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { createListSegmentContacts } from '#flows/segments/list_segment_contacts.ts'
 import { createAcceptEmail } from '#flows/sending/together/accept_together.ts'
@@ -92,6 +92,7 @@ function openServices(foundation: Foundation) {
   const { config, pool } = foundation
   return {
     acceptEmail: createAcceptEmail(pool),
+    countTries: createCountTries(foundation),
     ingestEvent: createIngestEvent(pool),
     listener: openListener(foundation),
     renderEmail: createRenderEmail(pool),

@@ -9,7 +9,7 @@ import type { SendingServices } from '#flows/sending/send_email.ts'
 import type { Dns } from '#lib/net/dns.ts'
 import type { Connections } from '#lib/net/fetch/connections.ts'
 import type { Caller } from '#sql/accounts/api_keys.ts'
-import type { Use } from '#sql/accounts/rate_limits.ts'
+import type { Use, UseCounter } from '#sql/accounts/rate_limits.ts'
 
 /** Counts a send of the requesting client. */
 export type CountSend = (ctx: Context) => Promise<Use>
@@ -25,6 +25,8 @@ export type Services = Foundation &
     /** Connections to the endpoints of webhooks. */
     connections: Connections
     countSend: CountSend | null
+    /** Counts wrong passwords and passkeys. */
+    countTries: UseCounter
     readiness: { isStopping: boolean }
   }
 

@@ -60,14 +60,20 @@ export async function startFound(
   find: () => Promise<Found>,
 ): Promise<string> {
   const key = `${networkOf(client.client_address)} ${name}`.slice(0, 400)
-  const { isAllowed, reset_s } = await services.countTries.count(key)
+  const found = await limitTries(services.countTries, key, find)
+  return startSession(services, found, client)
+}
+
+/** @throws {ApiError} `rate_limit_exceeded` after five failures within a minute; the errors of `run` */
+async function limitTries<T>(countTries: UseCounter, key: string, run: () => Promise<T>): Promise<T> {
+  const { isAllowed, reset_s } = await countTries.count(key)
   if (!isAllowed) {
     const headers = { 'retry-after': String(reset_s) }
     throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
   }
-  const found = await find()
-  await services.countTries.giveBack(key)
-  return startSession(services, found, client)
+  const result = await run()
+  await countTries.giveBack(key)
+  return result
 }
 
 /**
@@ -99,12 +105,23 @@ export function createFindSession({ pool, secrets }: Services): FindSession {
   return token => findSession(pool, hashToken('session', token, secrets.pepper))
 }
 
-/** Changes the password of a member, and ends the member's other sessions. @throws {ApiError} `validation_error` */
-export async function changePassword(pool: Services['pool'], session: Session, given: Passwords): Promise<void> {
-  const member = await findLogin(pool, session.email)
-  if (member?.password && !(await isPassword(given.old_password, member.password))) {
-    throw new ApiError('validation_error', 'The old password is wrong.')
-  }
+/**
+ * Changes the password of a member, and ends the member's other sessions.
+ *
+ * @throws {ApiError} `validation_error`; `rate_limit_exceeded` after five wrong old passwords within a minute
+ */
+export async function changePassword(
+  { pool, countTries }: Pick<Services, 'pool'> & { countTries: UseCounter },
+  session: Session,
+  given: Passwords,
+): Promise<void> {
+  // Whoever uses a stolen session may guess the password, perhaps to sign in elsewhere.
+  await limitTries(countTries, `password of ${session.member_id}`, async () => {
+    const member = await findLogin(pool, session.email)
+    if (member?.password && !(await isPassword(given.old_password, member.password))) {
+      throw new ApiError('validation_error', 'The old password is wrong.')
+    }
+  })
   const password = await hashPassword(given.new_password)
   await pool.transaction(async tx => {
     await setPassword(tx, session.member_id, password)

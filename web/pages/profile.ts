@@ -82,7 +82,7 @@ export const profileRoom: Room = {
     action('/profile/password', profile, async ({ ctx, session }, form) => {
       const { password } = parse(NewPassword, { password: form.raw('password') })
       const passwords = { old_password: form.raw('old_password'), new_password: password }
-      await changePassword(ctx.pool, session, passwords)
+      await changePassword(ctx, session, passwords)
       return { to: '/profile', notice: 'Password changed.' }
     }),
     action('/profile/passkeys', profile, async ({ ctx, session }, form) => {

@@ -12,12 +12,14 @@ const world = await openWorld(t, { TRUSTED_PROXIES: '127.0.0.0/8' })
 const account = await newAccount(world)
 const [api, other] = [await startApi(t, world, account.key), await startApi(t, world, account.key)]
 
-/** Posts the sign-in form; returns the status. `client`: its address, as a proxy reports it. */
-async function signIn(email: string, password = PASSWORD, { url } = api, client = '192.0.2.1'): Promise<number> {
+/** Posts the sign-in form. `client`: its address, as a proxy reports it. */
+function postSignIn(email: string, password = PASSWORD, { url } = api, client = '192.0.2.1'): Promise<Response> {
   const headers = { 'sec-fetch-site': 'same-origin', 'x-forwarded-for': client }
   const body = new URLSearchParams({ email, password })
-  return (await fetch(`${url}/login`, { method: 'POST', headers, body, redirect: 'manual' })).status
+  return fetch(`${url}/login`, { method: 'POST', headers, body, redirect: 'manual' })
 }
+
+const signIn = async (...form: Parameters<typeof postSignIn>) => (await postSignIn(...form)).status
 
 t.test('sign-in allows five wrong passwords per minute, and any number of right ones', async t => {
   const { email } = await newMember(world, account.id, 'owner')
@@ -77,6 +79,22 @@ t.test('sign-in with the old password fails while a new one is being set', async
   await reset.commit()
   t.equal(await signing, 422)
   t.strictSame(await listSessions(world.pool, id), [])
+})
+
+t.test('a session allows five wrong old passwords per minute', async t => {
+  const { email } = await newMember(world, account.id, 'owner')
+  const [cookie = ''] = (await postSignIn(email)).headers.getSetCookie()
+  const change = async (old_password: string) => {
+    const headers = { cookie: cookie.split(';')[0] ?? '', accept: 'text/html', 'sec-fetch-site': 'same-origin' }
+    const body = new URLSearchParams({ old_password, password: 'another password' })
+    const path = `${api.url}/profile/password`
+    return (await fetch(path, { method: 'POST', headers, body, redirect: 'manual' })).status
+  }
+  const statuses: number[] = []
+  for (let n = 0; n < 5; n++) statuses.push(await change('wrong'))
+  t.strictSame(statuses, Array(5).fill(422))
+  t.equal(await change(PASSWORD), 429)
+  t.equal(await signIn(email), 303, 'signing in is counted apart')
 })
 
 t.test('a link to choose a new password no longer works once the password was changed', async t => {

@@ -4,7 +4,7 @@ import type { Context, Services, State } from '#api/context.ts'
 import { readSession, requireOwnPage, setSessionCookie } from '#api/middleware/session.ts'
 import { acceptInvitation, followLink, openLink } from '#flows/members/member_links.ts'
 import { createUseChallenge, optionsToAdd, optionsToSignIn, signInByPasskey } from '#flows/members/passkeys.ts'
-import { type Client, createCountTries, type FindSession, signIn, startSession } from '#flows/members/sessions.ts'
+import { type Client, type FindSession, signIn, startSession } from '#flows/members/sessions.ts'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { ApiError } from '#lib/errors.ts'
 import { isUuid } from '#lib/ids.ts'
@@ -24,10 +24,7 @@ export function addSignInRoutes(
   foundation: Foundation,
   findSession: FindSession,
 ): void {
-  const services = {
-    ...{ ...foundation, countTries: createCountTries(foundation) },
-    useChallenge: createUseChallenge(foundation),
-  }
+  const useChallenge = createUseChallenge(foundation)
   router.get('/login', async ctx => {
     if (await readSession(ctx, findSession)) return redirect(ctx, localPath(textOf(ctx.query.next)))
     respondHtml(ctx, await signInPage(ctx, textOf(ctx.query.next), null))
@@ -42,12 +39,14 @@ export function addSignInRoutes(
   router.post('/login', ctx =>
     enter(ctx, form => {
       const credentials = { email: form.text('email'), password: form.raw('password') }
-      return signIn(services, credentials, clientOf(ctx))
+      return signIn(ctx, credentials, clientOf(ctx))
     }),
   )
-  router.post('/login/passkey', ctx =>
-    enter(ctx, form => signInByPasskey(services, form.raw('credential'), clientOf(ctx))),
-  )
+  router.post('/login/passkey', ctx => {
+    const { pool, secrets, config, countTries } = ctx
+    const services = { pool, secrets, config, countTries, useChallenge }
+    return enter(ctx, form => signInByPasskey(services, form.raw('credential'), clientOf(ctx)))
+  })
   router.get('/login/passkey', async ctx => respondJson(ctx, await optionsToSignIn(ctx)))
   router.get('/profile/passkeys/options', async ctx => {
     const session = await readSession(ctx, findSession)
