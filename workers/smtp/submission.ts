@@ -53,6 +53,7 @@ class Submission {
     return {
       authMethods: ['PLAIN', 'LOGIN'],
       hideSMTPUTF8: true, // the API cannot send to such addresses yet
+      hideREQUIRETLS: true, // mail is also sent to servers without TLS
       onAuth: ({ password }, session, callback) => {
         this.#logIn(password ?? '', session).then(
           key => callback(null, { user: key }),

@@ -1,14 +1,11 @@
 import type { Socket } from 'node:net'
 import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
+import { findUnknownParameter, splitQuotedPath } from './envelope_command.ts'
 import type { SmtpLimits } from './limits.ts'
 
 /** A reply with an enhanced code of its own (RFC 3463); the library adds one to others. */
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /
-
-/** A path whose local part is a quoted string (RFC 5321 section 4.1.2), after a route if there is one. */
-const QUOTED_PATH =
-  /^([^:]{1,20}:\s*<(?:@[^\s":]+:)?)("(?:[ !#-[\]-~]|\\[ -~]|[^\p{ASCII}\p{Cc}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}])*")(@.*)$/su
 
 /** The state of the session: waiting for a complete command, working on a reply, or receiving a message. */
 type Phase = 'command' | 'answer' | 'data'
@@ -61,15 +58,22 @@ export class BoundedConnection extends SMTPConnection {
     else super._onCommand(command, callback)
   }
 
-  /**
-   * The library splits a command at spaces and an address at its at sign, even within quotes, so a placeholder replaces a quoted
-   * local part.
-   */
+  /** The library splits commands at spaces and addresses at their at sign, even in quotes: a placeholder replaces such a local part. */
   override _parseAddressCommand(name: string, command: Buffer | string) {
-    const [, begin = '', quoted, end = ''] = QUOTED_PATH.exec(command.toString()) ?? []
-    if (quoted === undefined) return super._parseAddressCommand(name, command)
-    const parsed = super._parseAddressCommand(name, `${begin}quoted${end}`)
-    return parsed && { ...parsed, address: parsed.address.replace(/^quoted(?=@)/, () => quoted) }
+    const path = splitQuotedPath(command.toString())
+    if (!path) return super._parseAddressCommand(name, command)
+    const parsed = super._parseAddressCommand(name, `${path.begin}quoted${path.end}`)
+    return parsed && { ...parsed, address: parsed.address.replace(/^quoted(?=@)/, () => path.local) }
+  }
+
+  /** The library ignores parameters that it does not know, such as `BY=60;R`, although a client relies on each (RFC 5321 4.1.1.11). */
+  override _rejectInvalidParams(...command: Parameters<SMTPConnection['_rejectInvalidParams']>): boolean {
+    if (super._rejectInvalidParams(...command)) return true
+    const [{ args }, known, callback] = command
+    const unknown = findUnknownParameter(Object.keys(args || {}), known, this._server.options)
+    if (unknown !== null) this.send(555, `5.5.4 The parameter ${unknown} is not supported`)
+    if (unknown !== null) callback()
+    return unknown !== null
   }
 
   override send(code: number, data?: string | string[], context?: string | false): void {

@@ -22,6 +22,7 @@ export class SmtpListener extends SMTPServer {
       socketTimeout: limits.command_ms + 5_000,
       closeTimeout: limits.stop_ms,
       hideENHANCEDSTATUSCODES: false,
+      hideDSN: true, // nobody sends delivery reports, so the server before us must (RFC 3461)
       disableReverseLookup: true,
       logger: false,
     })
