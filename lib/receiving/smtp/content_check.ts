@@ -1,3 +1,4 @@
+import { ByteOrderMark } from './byte_order_mark.ts'
 import { HeaderCheck, type HeaderLimits } from './header_check.ts'
 import { LineEnds } from './line_ends.ts'
 import { SmtpReplyError } from './reply_error.ts'
@@ -6,9 +7,10 @@ export type ContentLimits = HeaderLimits & { size: number }
 
 const NOTHING = Buffer.alloc(0)
 
-/** Repairs line ends as bytes arrive. Returns nothing more once the message must not be stored. */
+/** Repairs line ends, and removes a byte order mark, as bytes arrive. Returns nothing more once the message must not be stored. */
 export class ContentCheck {
   readonly #limits: ContentLimits
+  readonly #mark = new ByteOrderMark()
   readonly #lines = new LineEnds()
   readonly #header: HeaderCheck
   #size = 0
@@ -24,12 +26,12 @@ export class ContentCheck {
   }
 
   push(piece: Buffer): Buffer {
-    return this.#look(this.#lines.push(piece))
+    return this.#look(this.#lines.push(this.#mark.push(piece)))
   }
 
   /** Returns the rest of the last piece. @throws {SmtpReplyError} why the message must not be stored */
   end(): Buffer {
-    const rest = this.#look(this.#lines.end())
+    const rest = this.#look(Buffer.concat([this.#lines.push(this.#mark.end()), this.#lines.end()]))
     if (this.#refusal) throw this.#refusal
     return rest
   }

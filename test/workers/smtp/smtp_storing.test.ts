@@ -27,6 +27,9 @@ t.test('a message acknowledged with 250 is stored, with repaired line ends', asy
     ['Subject: a\r\n\r\nHello', 'Subject: a\r\n\r\nHello\r\n'],
     ['a: b\r\n\r\nc\nd\re\r\r\nf\n\r', 'a: b\r\n\r\nc\r\nd\r\ne\r\n\r\nf\r\n\r\n\r\n'],
     ['a: b\r\n\r\n..\r\n...x\r\n\0 \xff', 'a: b\r\n\r\n.\r\n..x\r\n\0 \xff\r\n'],
+    ['\xef\xbb\xbfSubject: a\r\n\r\n\xef\xbb\xbfb', 'Subject: a\r\n\r\n\xef\xbb\xbfb\r\n'],
+    ['\xef\xbb\xbf\xef\xbb\xbf', '\xef\xbb\xbf\r\n'],
+    ['\xef\xbb', '\xef\xbb\r\n'],
     ['', '\r\n'],
   ]
   for (const [sent, stored] of cases) {
