@@ -11,7 +11,8 @@ const MAX_LINES = 2_000
 const MAX_BYTES = 256 * 1024
 
 /**
- * Returns the message with only the first signatures, which were added last. Null if its header is too large to be checked. The
+ * Returns the message with only the first signatures, which were added last, and without lines that are not fields: mailauth adds
+ * them to the field above, so that it would check another author than we show. Null if its header is too large to be checked. The
  * header ends where mailauth ends it, since this limits mailauth's time.
  */
 export function limitHeader(raw: Buffer): Buffer | null {
@@ -22,7 +23,7 @@ export function limitHeader(raw: Buffer): Buffer | null {
   if (header.toString('latin1').split(/(?<=\n)/).length > MAX_LINES) return null
   const fields = readHeader(header)
   const surplus = new Set(fields.filter(({ name }) => name === 'dkim-signature').slice(MAX_SIGNATURES))
-  if (surplus.size === 0) return raw
   const kept = fields.filter(field => !surplus.has(field)).map(field => field.raw)
-  return Buffer.concat([...kept, raw.subarray(length)])
+  const isWhole = kept.reduce((sum, { length }) => sum + length, 0) === header.length
+  return isWhole ? raw : Buffer.concat([...kept, raw.subarray(length)])
 }

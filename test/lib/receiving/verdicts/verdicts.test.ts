@@ -4,6 +4,8 @@ import t from 'tap'
 import { dkimRecordValue, generateDkimKey, loadDkimKey, signMessage } from '#lib/mail/dkim.ts'
 import { composeMessage, serializeMessage } from '#lib/mail/message.ts'
 import { createDns } from '#lib/net/dns.ts'
+import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
+import type { ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
 import { authenticate } from '#lib/receiving/verdicts/authenticate.ts'
 import { checkOrigin } from '#lib/receiving/verdicts/check_origin.ts'
 import { limitHeader } from '#lib/receiving/verdicts/limit_header.ts'
@@ -114,6 +116,17 @@ t.test('DMARC fails for several authors and is GRAY for none', async t => {
   t.match(await judge(second), { verdicts: { dmarc: 'FAIL' } })
   t.match(await judge(plain.replace('com>', 'com>, b@bank.com')), { verdicts: { dmarc: 'FAIL' } })
   t.match(await judge(plain.replace(/^From.*\r\n/, '')), { verdicts: { dmarc: 'GRAY' } })
+})
+
+t.test('lines that are no fields change neither the author nor what is signed', async t => {
+  const raw = plain.replace('From: Ann <ann@acme.com>', 'From: boss@list.org\r\nAnn <ann@acme.com>')
+  zone['_dmarc.list.org'] = { TXT: ['v=DMARC1; p=reject'] }
+  for (const message of [raw, await sign(raw)]) {
+    const { message: shown } = (await parseMessage(new Uint8Array(Buffer.from(message)))) as { message: ParsedMessage }
+    t.equal(shown.from?.address, 'boss@list.org')
+    t.match(await judge(message), { verdicts: { spf: 'PASS', dmarc: 'FAIL' } })
+  }
+  t.match(await judge(`>From ann Mon\r\n${await sign(plain)}`), { verdicts: { dkim: 'PASS', dmarc: 'PASS' } })
 })
 
 t.test('a temporary DNS failure gives PROCESSING_FAILED', async t => {
