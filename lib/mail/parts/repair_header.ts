@@ -16,16 +16,34 @@ const ASCII_SECOND =
 const RAW = /[\x80-\xff]+/g
 const RAW_PAIRS = /[\x80-\xff][\x40-\x7e\x80-\xff]?/g
 
+const ESCAPE = 0x1b
+const japanese = new TextDecoder('iso-2022-jp', { fatal: true })
+
 /** Returns the fields of a header in UTF-8 (RFC 6532), whatever their encoding, which is guessed per field. */
 export function repairHeader(header: Buffer): Buffer {
-  if (isAscii(header)) return header
+  if (isAscii(header) && !header.includes(ESCAPE)) return header
   return Buffer.concat(readHeader(header).map(repairField))
 }
 
 function repairField({ raw }: ReadField): Buffer {
-  if (isAscii(raw)) return raw
+  if (isAscii(raw)) {
+    return raw.includes(ESCAPE) ? Buffer.from(raw.toString('latin1').replace(/[^\r\n]+/g, decodeJapanese)) : raw
+  }
   const encoded = raw.toString('latin1').replace(Q_WORD, encodeWord)
   return Buffer.from(guessText(Buffer.from(encoded, 'latin1')))
+}
+
+/**
+ * Decodes a line of ISO-2022-JP (RFC 1468), which is ASCII but for its escapes: its characters may look like quotes or brackets. An
+ * encoded-word in Q encoding may have the escapes too.
+ */
+function decodeJapanese(line: string): string {
+  if (!/\$[@B]/.test(line) || /=\?[^?\s]{1,60}\?q\?/i.test(line)) return line
+  try {
+    return japanese.decode(Buffer.from(line, 'latin1'))
+  } catch {
+    return line
+  }
 }
 
 /** Encodes the 8-bit bytes of a word as Q encoding requires, so that they are decoded with the charset that the word names. */

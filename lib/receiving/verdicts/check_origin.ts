@@ -3,6 +3,7 @@ import { createDns, type DnsTimes } from '#lib/net/dns.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
 import { limitHeader } from './limit_header.ts'
 import { createLookUp } from './look_up.ts'
+import { shownAuthors } from './shown_authors.ts'
 import type { Envelope, Verdict } from './verdict.ts'
 
 /**
@@ -53,10 +54,12 @@ export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
       verdicts: { spf: SPF[word], dkim: 'PROCESSING_FAILED', dmarc: 'PROCESSING_FAILED' },
     }
   }
+  const shown = shownAuthors(raw as Buffer)
+  const authors = shown.length > 0 ? shown : signed.headerFrom
   const chain = await arc(signed.arc as ARCData, { ...keys, ip: address })
   const policy = await dmarc({
     ...STRICT,
-    headerFrom: signed.headerFrom,
+    headerFrom: authors,
     fromFields: signed.fromFields,
     spfDomains: sender.status.result === 'pass' ? [sender.domain] : [],
     dkimDomains: signed.results.filter(coversBody).map(({ signingDomain = '' }) => ({ domain: signingDomain })),
@@ -66,7 +69,11 @@ export async function checkOrigin(message: MessageToCheck): Promise<Origin> {
   return {
     spf: word,
     arc: chain.status?.result ?? 'none',
-    verdicts: { spf: SPF[word], dkim: dkimVerdict(signed), dmarc: dmarcVerdict(policy, sender, signed) },
+    verdicts: {
+      spf: SPF[word],
+      dkim: dkimVerdict(signed),
+      dmarc: dmarcVerdict(policy, sender, { ...signed, headerFrom: authors }),
+    },
   }
 }
 

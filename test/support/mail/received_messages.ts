@@ -244,6 +244,16 @@ function addRawWords(add: Add): void {
   add('8-bit bytes in a word of a name', topped(multi('mixed', [text('x'), named])), {
     files: [{ filename: 'ą.txt', content_type: 'x/y', content: 'x' }],
   })
+  const raw = '\x1b$B@P@n$"$$\x1b(B'
+  const japanese = part([`Content-Disposition: attachment; filename="${raw}.txt"`, 'Content-Type: x/y'], 'x')
+  const head = [`From: ${raw} <a@y.com>`, `To: "${raw}" <me@acme.com>`, `Subject: Re: ${raw}`]
+  add('fields in raw ISO-2022-JP', topped(multi('mixed', [text('x'), japanese]), head), {
+    ...{ from: { name: '石川あい', address: 'a@y.com' }, to: ['me@acme.com'], subject: 'Re: 石川あい' },
+    files: [{ filename: '石川あい.txt', content_type: 'x/y', content: 'x' }],
+  })
+  const escaped = topped(text('x'), [FROM, `Subject: =?iso-2022-jp?Q?${raw}?=`])
+  add('raw ISO-2022-JP in a word', escaped, { subject: '石川あい' })
+  add('an escape that is none', topped(text('x'), [FROM, 'Subject: \x1b$Ba']), { subject: '\x1b$Ba' })
   add('fields of two charsets', topped(text('x'), [`From: ${bytes('Åsa')} <a@y.com>`, 'Subject: Gr\xfc\xdfe']), {
     from: { name: 'Åsa', address: 'a@y.com' },
     subject: 'Grüße',

@@ -129,6 +129,15 @@ t.test('lines that are no fields change neither the author nor what is signed', 
   t.match(await judge(`>From ann Mon\r\n${await sign(plain)}`), { verdicts: { dkim: 'PASS', dmarc: 'PASS' } })
 })
 
+t.test('DMARC is checked for the author whose name is in ISO-2022-JP', async t => {
+  zone['_dmarc.list.org'] = { TXT: ['v=DMARC1; p=reject'] }
+  const name = '\x1b$B%F%9%H\x1b(B'
+  t.match(await judge(plain.replace('Ann', name)), { verdicts: { dmarc: 'PASS' } })
+  t.match(await judge(plain.replace('Ann <ann@acme.com>', `${name} <b@list.org>`)), { verdicts: { dmarc: 'FAIL' } })
+  const hidden = plain.replace('Ann <', '\x1b$B<').replace('com>', 'com>\x1b(B <b@list.org>')
+  t.match(await judge(hidden), { verdicts: { dmarc: 'FAIL' } }, 'mailauth finds ann@acme.com')
+})
+
 t.test('a temporary DNS failure gives PROCESSING_FAILED', async t => {
   const signed = await sign(plain)
   zone['rsa._domainkey.acme.com'] = 'servfail'
