@@ -43,7 +43,9 @@ export function atomsField(name: string, atoms: string[]): HeaderField {
 export function textField(name: string, text: string): HeaderField {
   const value = withoutControls(text)
   const words = value.split(' ')
-  const isPlain = isPlainText(value) && !OVER_78.test(fold(name, words))
+  const folded = fold(name, words)
+  // Python keeps the space of a fold directly after the name.
+  const isPlain = isPlainText(value) && !OVER_78.test(folded) && !folded.startsWith(`${name}:\r\n`)
   return atomsField(name, isPlain ? words : encodedWords(value))
 }
 

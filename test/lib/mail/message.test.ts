@@ -96,6 +96,12 @@ t.test('a subject arrives unchanged, with spaces, long words and text like encod
     t.equal((await PostalMime.parse(source({ subject }))).subject, subject)
   }
   t.equal(raw({ subject: '' }, 'Subject'), 'Subject:')
+  t.equal(raw({ subject: 'a'.repeat(67) }, 'Subject'), `Subject: ${'a'.repeat(67)}`)
+  t.notMatch(
+    raw({ subject: `${'a'.repeat(70)} b` }, 'Subject'),
+    /^Subject:\r\n/,
+    'Python would keep the space of this fold',
+  )
 })
 
 t.test('a custom header is sent unchanged, folded only at its own spaces', async t => {
