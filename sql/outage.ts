@@ -42,6 +42,11 @@ export function sqlState(error: unknown): string | null {
  */
 const STALE = new Set(['XX000', '25006'])
 
+/** Returns true for the error of a statement that would write on a standby, or with default_transaction_read_only. */
+export function isReadOnly(error: unknown): boolean {
+  return sqlState(error) === '25006'
+}
+
 /** Makes a pool replace a connection after an error that would recur on it. */
 export function replaceStale(pool: pg.Pool): void {
   const stale = new WeakSet<pg.PoolClient>()

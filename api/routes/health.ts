@@ -2,6 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Router from '@koa/router'
 import type { Services, State } from '#api/context.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
+import { isReadOnly } from '#sql/outage.ts'
+import type { Pool } from '#sql/pool.ts'
+import { refuseReadOnly } from '#sql/process/postgres_server.ts'
 
 /** Longest time that a health check waits for the database. A slow statement may take 15 s. */
 const PATIENCE_MS = 2_500
@@ -21,20 +24,25 @@ health.get('/healthz', async ctx => {
   ctx.body = isServing ? { status: 'ok' } : { status: 'unavailable', reason: SILENT }
 })
 
-/** Readiness: the process is not stopping, the database is reachable, and all migrations are applied. */
+/** Readiness: the process is not stopping, the database is reachable and no standby, and all migrations are applied. */
 health.get('/readyz', async ctx => {
   const reason = ctx.readiness.isStopping ? 'stopping' : await whyNotReady(ctx)
   ctx.status = reason ? 503 : 200
   ctx.body = reason ? { status: 'unavailable', reason } : { status: 'ok' }
 })
 
-async function whyNotReady(ctx: Services): Promise<string | null> {
+async function whyNotReady({ pool, log }: Services): Promise<string | null> {
   try {
-    const pending = await Promise.race([listPendingMigrations(ctx.pool), sleep(PATIENCE_MS, null, { ref: false })])
-    if (!pending) return SILENT
-    return pending.length > 0 ? 'migrations are not applied' : null
+    return await Promise.race([findFault(pool), sleep(PATIENCE_MS, SILENT, { ref: false })])
   } catch (error) {
-    ctx.log.warn({ err: error }, 'not ready')
-    return ctx.pool.watchdog.isSilent ? SILENT : 'the database is not reachable'
+    log.warn({ err: error }, 'not ready')
+    if (isReadOnly(error)) return 'the database is read-only'
+    return pool.watchdog.isSilent ? SILENT : 'the database is not reachable'
   }
+}
+
+async function findFault(pool: Pool): Promise<string | null> {
+  if ((await listPendingMigrations(pool)).length > 0) return 'migrations are not applied'
+  await refuseReadOnly(pool)
+  return null
 }

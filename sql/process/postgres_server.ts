@@ -45,3 +45,8 @@ export async function listServerSettings(db: Queryable, names: string[]): Promis
     SELECT name, setting, source FROM pg_settings WHERE name = ANY(${sql.array(names, 'text')})
   `)
 }
+
+/** Writes nothing, but fails where nothing can be written, so that the pool replaces a connection to a former primary. */
+export async function refuseReadOnly(db: Queryable): Promise<void> {
+  await db.run(sql.unsafe`SELECT FROM migrations WHERE false FOR UPDATE`)
+}

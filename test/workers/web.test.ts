@@ -6,6 +6,7 @@ import { stopWeb, stopWebDuringUpload } from '#test/faults/stop_web.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { openTestStage, passes } from '#test/faults/support/test_stage.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 t.test('a request can be repeated when its web process is killed around the commit', async t => {
   passes(t, await killWeb(await openTestStage(t), { runs: 1 }))
@@ -43,6 +44,24 @@ t.test('/readyz checks the database, /healthz only the process', async t => {
 
   await stage.pool.pg.query('DELETE FROM migrations')
   t.match(await ask(`${url}/readyz`), { status: 503, body: { reason: 'migrations are not applied' } })
+})
+
+t.test('/readyz fails while the database is read-only, as a standby is', async t => {
+  const stage = await openTestStage(t)
+  const { url } = await stage.startWeb()
+  const setReadOnly = async (value: string) => {
+    const { rows } = await stage.pool.pg.query('SELECT current_database() AS name')
+    await stage.pool.pg.query(`ALTER DATABASE ${rows[0].name} SET default_transaction_read_only = ${value}`)
+  }
+  await setReadOnly('on')
+  await stage.pool.pg.query(
+    `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  )
+  t.match(await ask(`${url}/readyz`), { status: 503, body: { reason: 'the database is read-only' } })
+  t.match(await ask(`${url}/healthz`), { status: 200 })
+  await stage.pool.pg.query('SET default_transaction_read_only = off')
+  await setReadOnly('off')
+  await waitUntil(async () => (await ask(`${url}/readyz`)).status === 200, 'its connections are replaced')
 })
 
 t.test('a process that cannot start prints the reason in one line and exits with 1', async t => {
