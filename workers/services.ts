@@ -8,7 +8,8 @@ import { type Config, readConfig } from '#lib/config.ts'
 import { relayUrls } from '#lib/delivery/relay_urls.ts'
 import { AbandonedError } from '#lib/errors.ts'
 import { createLog } from '#lib/log.ts'
-import { findFirstAccount } from '#sql/accounts/accounts.ts'
+import { type Account, findFirstAccount } from '#sql/accounts/accounts.ts'
+import { findDomainByName } from '#sql/domains/domains.ts'
 import { hasMembers } from '#sql/members/members.ts'
 import { migrate } from '#sql/migrate.ts'
 import { unusable } from '#sql/outage.ts'
@@ -40,7 +41,7 @@ async function startOn(foundation: Foundation): Promise<Running> {
     stops.push(smtp.stop)
     // The last step, since nothing may fail after it: a key that is created but not printed would be lost.
     const key = await setUp(foundation.pool, foundation.secrets)
-    console.log(welcome(foundation.config, key, smtp.port, await setupLink(foundation)))
+    console.log(await welcome(foundation, key, smtp.port))
     return { stop, failed: worker.failed as Promise<never> }
   } catch (error) {
     await stop()
@@ -69,46 +70,52 @@ async function stopUnlessDatabaseHangs(watchdog: Watchdog, stop: () => Promise<v
   await stopping
 }
 
-/** Returns the link with which the first member joins; null once there is one. */
-async function setupLink(foundation: Foundation): Promise<string | null> {
-  if (await hasMembers(foundation.pool)) return null
-  const account = await findFirstAccount(foundation.pool)
-  return account && createSetupLink(foundation, account.id)
-}
-
-function welcome(config: Config, key: string | null, smtp_port: number, setup_link: string | null): string {
-  const api = `${config.BASE_URL}/api`
-  const isCaptured = config.MAIL_TRANSPORT === 'capture'
-  const to = isCaptured ? `anna@${SANDBOX_DOMAIN}` : `delivered@${config.SIMULATOR_DOMAIN}`
-  const body = { from: `Mailbrook <hello@${SANDBOX_DOMAIN}>`, to: [to], subject: 'Hello', html: '<p>It works.</p>' }
-  const shown = key ?? 'YOUR_API_KEY'
+/** Returns what a new operator needs to know. */
+async function welcome(foundation: Foundation, key: string | null, smtp_port: number): Promise<string> {
+  const { config, pool } = foundation
+  const account = (await findFirstAccount(pool)) as Account // setUp has created one if there was none
+  const setup_link = (await hasMembers(pool)) ? null : await createSetupLink(foundation, account.id)
+  const name = account.name.replaceAll("'", "'\\''")
   return [
     '',
-    `Mailbrook is at ${api}`,
+    `Mailbrook is at ${config.BASE_URL}/api`,
     `The dashboard is at ${config.BASE_URL}`,
     ...(setup_link ? [`Set it up within an hour: ${setup_link}`] : []),
     key
       ? `API key (shown this once): ${key}`
-      : 'Another API key: npm run admin -- key create --account default --name NAME',
-    isCaptured
-      ? 'Mail is captured, nothing leaves this machine: npm run admin -- captured list'
-      : config.MAIL_TRANSPORT === 'direct'
-        ? 'Mail goes to the servers of its recipients'
-        : `Mail is sent through ${relayUrls(config)
-            .map(url => new URL(url).host)
-            .join(', ')}`,
+      : `Another API key: npm run admin -- key create --account '${name}' --name NAME`,
+    route(config),
     '',
+    ...((await findDomainByName(pool, account.id, SANDBOX_DOMAIN)) ? firstSteps(config, key, smtp_port) : []),
+  ].join('\n')
+}
+
+function route(config: Config): string {
+  if (config.MAIL_TRANSPORT === 'capture')
+    return 'Mail is captured, nothing leaves this machine: npm run admin -- captured list'
+  if (config.MAIL_TRANSPORT === 'direct') return 'Mail goes to the servers of its recipients'
+  return `Mail is sent through ${relayUrls(config)
+    .map(url => new URL(url).host)
+    .join(', ')}`
+}
+
+/** Returns commands for the sandbox domain. */
+function firstSteps({ BASE_URL, MAIL_TRANSPORT, SIMULATOR_DOMAIN }: Config, key: string | null, smtp_port: number) {
+  const to = MAIL_TRANSPORT === 'capture' ? `anna@${SANDBOX_DOMAIN}` : `delivered@${SIMULATOR_DOMAIN}`
+  const body = { from: `Mailbrook <hello@${SANDBOX_DOMAIN}>`, to: [to], subject: 'Hello', html: '<p>It works.</p>' }
+  const shown = key ?? 'YOUR_API_KEY'
+  return [
     'Send one:',
     '',
-    `curl ${api}/emails -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,
+    `curl ${BASE_URL}/api/emails -H 'Authorization: Bearer ${shown}' -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify(body)}'`,
     '',
     'Receive one, by SMTP:',
     '',
     `printf 'From: bob@y.com\\nSubject: Hi\\n\\nHello!\\n' | curl smtp://localhost:${smtp_port} --mail-from bob@y.com \\`,
-    `  --mail-rcpt anna@${SANDBOX_DOMAIN} -T - && curl ${api}/emails/receiving -H 'Authorization: Bearer ${shown}'`,
+    `  --mail-rcpt anna@${SANDBOX_DOMAIN} -T - && curl ${BASE_URL}/api/emails/receiving -H 'Authorization: Bearer ${shown}'`,
     '',
-  ].join('\n')
+  ]
 }
 
 /** Starts the services for a parent process, and ends with it, however it ends. */

@@ -1,7 +1,7 @@
 import { makeDomain, storeDomain } from '#flows/domains/create_domain.ts'
 import { newId } from '#lib/ids.ts'
 import type { Secrets } from '#lib/secrets.ts'
-import { findAccount, insertAccount } from '#sql/accounts/accounts.ts'
+import { findAccount, findFirstAccount, insertAccount } from '#sql/accounts/accounts.ts'
 import { type Pool, sqlState } from '#sql/pool.ts'
 import { createApiKey } from './create_api_key.ts'
 
@@ -13,11 +13,11 @@ const UNIQUE_VIOLATION = '23505'
 export const SANDBOX_DOMAIN = 'sandbox.internal'
 
 /**
- * Creates the account `default` with a sandbox domain in one transaction. Returns its full-access key the first time
- * and null afterwards. The caller must show the key, since it cannot be read again.
+ * Creates the account `default` with a sandbox domain in one transaction, unless there are accounts. Returns its full-access
+ * key the first time and null afterwards. The caller must show the key, since it cannot be read again.
  */
 export async function setUp(pool: Pool, secrets: Secrets): Promise<string | null> {
-  if (await findAccount(pool, DEFAULT_ACCOUNT)) return null
+  if (await findFirstAccount(pool)) return null
   const account = { id: newId(), name: DEFAULT_ACCOUNT, plan: 'unlimited' }
   const domain = await makeDomain(secrets, {
     account_id: account.id,

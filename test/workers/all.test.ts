@@ -6,13 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { setUp } from '#flows/accounts/create_sandbox.ts'
+import { findAccount } from '#sql/accounts/accounts.ts'
 import * as clone from '#test/faults/fresh_clone.ts'
 import { createDatabase } from '#test/support/database/database.ts'
 import { findFreePort } from '#test/support/free_port.ts'
 import { ROOT } from '#test/support/root.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
-import { openWorld, SECRET_KEY } from '#test/support/world.ts'
+import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 
 const run = promisify(execFile)
 const NODE = 'node_modules/.bin/node' // the Node that npm start uses
@@ -111,6 +112,13 @@ t.test('concurrent first starts create one account and one key', async t => {
   const keys = await Promise.all([setUp(pool, secrets), setUp(pool, secrets), setUp(pool, secrets)])
   shows(t, keys.filter(Boolean), [/^mb_\w{49}$/])
   t.equal(keys.filter(Boolean).length, 1)
+})
+
+t.test('a start with accounts of other names creates no account', async t => {
+  const world = await openWorld(t)
+  await newAccount(world)
+  t.equal(await setUp(world.pool, world.secrets), null)
+  t.equal(await findAccount(world.pool, 'default'), null)
 })
 
 /** Does what a new user does; returns the output of the first start. `isWhole`: includes checks that are the same for every user. */
