@@ -30,19 +30,19 @@ export async function runWebProcesses(
   { load_ms, ways = EVERY_STOP }: { load_ms: number; ways?: Stop[] },
 ): Promise<Report> {
   const report = new Report()
-  let cluster: Cluster | null = await start(stage)
+  let cluster: Cluster | null = await startWebProcesses(stage)
   await replaceKilled(stage, report, load_ms, cluster)
   for (const way of ways) {
-    await stopAll(stage, report, way, load_ms, cluster ?? (await start(stage)))
+    await stopAll(stage, report, way, load_ms, cluster ?? (await startWebProcesses(stage)))
     cluster = null
   }
-  const last = await start(stage)
+  const last = await startWebProcesses(stage)
   await refuseTakenPort(stage, report, last)
   await endWithFirst(report, last)
   return report
 }
 
-async function start(stage: Stage): Promise<Cluster> {
+export async function startWebProcesses(stage: Stage): Promise<Cluster> {
   const { url, child } = await stage.startWeb({ WEB_CONCURRENCY: String(FORKS) })
   const pids = () => child.lines.filter(line => line.includes('the API listens')).map(line => JSON.parse(line).pid)
   await waitUntil(() => pids().length >= FORKS, 'every process listens')
