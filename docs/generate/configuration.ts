@@ -6,6 +6,8 @@ Mailbrook is configured with environment variables. \`.env.example\` lists them 
 environment, not a file. An empty value counts as not set. If values are invalid, the error message lists all of them and nothing
 starts. \`npm run doctor\` finds other problems of the configuration.
 
+The server connects directly to other servers: \`HTTP_PROXY\` and the like have no effect.
+
 Lists are separated by commas. A network is written with its prefix length, such as \`10.0.0.0/8\` or \`fd00::/8\`.
 `.trim()
 
