@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
-import { count, domain, networks, port, relays, transport } from './values.ts'
+import { count, domain, hostName, networks, port, relays, transport } from './values.ts'
 
 /** How mail leaves this server, and under which names. */
 export const sending = {
@@ -14,7 +14,7 @@ export const sending = {
       'Relay URLs, separated by commas and tried in this order. Used with `MAIL_TRANSPORT=relay`, and for domains that the operator sends through the relays.',
     unset: 'the URLs in `MAIL_TRANSPORT`',
   }),
-  HELO_NAME: z.string().min(1).default(hostname()).meta({
+  HELO_NAME: hostName.default(hostname()).meta({
     description:
       'Name of this server in EHLO and in its SMTP greeting. Other servers expect it to resolve to the address of this host.',
     unset: 'the host name',

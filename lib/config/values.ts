@@ -10,6 +10,10 @@ export const domain = z
   .string()
   .toLowerCase()
   .regex(/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*$/, 'must be a domain name such as mail.acme.com')
+/** A name for EHLO, or an address in brackets (RFC 5321 section 4.1.3). Names of hosts on a local network have fewer rules. */
+export const hostName = z
+  .string()
+  .regex(/^(?:[\w-]+(?:\.[\w-]+)*|\[[\w:.]+\])$/, 'must be a host name such as mail.acme.com')
 export const count = z.coerce.number().int().min(0)
 export const percent = z.coerce.number().min(0).max(100)
 
@@ -27,15 +31,28 @@ export const databaseUrl = z.url({
 // Rejects a comma in the host name: it would come from a list in which a scheme is missing.
 const relayUrl = z.url({ protocol: /^smtps?$/, hostname: /^[\w.:%\-[\]]+$/ })
 const isRelays = (text: string) => splitUrls(text).every(url => relayUrl.safeParse(url).success)
+const SWITCHES = ['requireTLS', 'ignoreTLS', 'tls.rejectUnauthorized']
+/** Returns false for an option that is misspelled, such as requireTls=true, or would have another effect, such as ignoreTLS=no. */
+const hasValidOptions = (text: string) =>
+  !isRelays(text) ||
+  splitUrls(text).every(url =>
+    Array.from(new URL(url).searchParams).every(([name, value]) =>
+      SWITCHES.includes(name) ? /^(?:true|false|[01])$/.test(value) : name.startsWith('tls.'),
+    ),
+  )
+const OPTIONS =
+  'may have the options requireTLS, ignoreTLS and tls.rejectUnauthorized, each true or false, and tls.servername'
 export const relays = z
   .string()
   .refine(isRelays, 'must be smtp://user:pass@host:port or smtps://user:pass@host:port, several separated by commas')
+  .refine(hasValidOptions, OPTIONS)
 export const transport = z
   .string()
   .refine(
     value => ['capture', 'direct', 'relay'].includes(value) || isRelays(value),
     'must be capture, direct, relay, smtp://user:pass@host:port or smtps://user:pass@host:port',
   )
+  .refine(hasValidOptions, OPTIONS)
 
 export const networks = parsed(parseNetworks)
 
@@ -51,8 +68,8 @@ export const servers = parsed(text =>
   text.split(',').map(part => {
     const server = part.trim()
     // The format of node:dns: [::1]:53 for an IPv6 address with a port.
-    const [, bracketed, v4] = /^(?:\[([^\]]+)\](?::\d+)?|([^:]+)(?::\d+)?)$/.exec(server) ?? []
-    if (!isIP(bracketed ?? v4 ?? server))
+    const [, bracketed, v4, number] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(server) ?? []
+    if (!isIP(bracketed ?? v4 ?? server) || (number && !port.safeParse(number).success))
       throw new RangeError(`"${part}" is not an address such as 9.9.9.9 or 127.0.0.1:5353`)
     return server
   }),

@@ -77,8 +77,20 @@ t.test('each invalid value is named in the error', async t => {
       'smtp://a.com,b.com',
       'smtp://a.com,smtp:',
       'relay,capture',
+      'smtp://u:p@a.com?requireTls=true',
+      'smtp://a.com,smtp://u:p@b.com?ignoreTLS=no',
     ],
-    RELAY_URL: ['capture', 'relay', 'http://a.com', 'mail.acme.com:25', 'smtp://a.com;smtp://b.com x'],
+    HELO_NAME: ['mail acme.com', 'https://mail.acme.com', 'mail.acme.com:25', 'mail.acme.com.', 'a\r\nb'],
+    DNS_SERVERS: ['dns.acme.com', '9.9.9.9:65536', '[::1]:0', '::1:'],
+    RELAY_URL: [
+      'smtp://a.com?requireTLS=yes',
+      'smtp://a.com?pool=true',
+      'capture',
+      'relay',
+      'http://a.com',
+      'mail.acme.com:25',
+      'smtp://a.com;smtp://b.com x',
+    ],
     SIMULATOR_DOMAIN: ['localhost', 'a b.com', '1.2.3.4', 'x@y.com', '-.com'],
     RETURN_PATH_DOMAIN: ['localhost', '.com'],
     IN_DOUBT: ['drop', 'Resend'],
@@ -140,6 +152,14 @@ t.test('the error lists all invalid variables, one per line', async t => {
   const wrong = { PORT: 'x', MAIL_TRANSPORT: 'x', LOG_LEVEL: 'x', SECRET_KEY: 'x', DATABASE_URL: 'x' }
   const named = refusal(wrong)?.map(line => line.split(':')[0])
   t.strictSame(named?.sort(), Object.keys(wrong).sort())
+})
+
+t.test('relays and names of this server may have every documented form', async t => {
+  const options = 'requireTLS=true&ignoreTLS=false&tls.rejectUnauthorized=false&tls.servername=mx.b.com'
+  t.equal(refusal({ MAIL_TRANSPORT: `smtp://a.com?${options},smtps://u:p@b.com` }), null)
+  for (const HELO_NAME of ['mail.acme.com', 'my_host', 'localhost', '[203.0.113.5]', '[IPv6:2001:db8::5]'])
+    t.equal(refusal({ HELO_NAME }), null, HELO_NAME)
+  t.equal(refusal({ DNS_SERVERS: '9.9.9.9, 127.0.0.1:5353, ::1, [::1]:53' }), null)
 })
 
 t.test('the error contains no secrets', async t => {
