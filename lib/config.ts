@@ -56,25 +56,31 @@ export function readConfig(environment: Record<string, string | undefined> = pro
   if (!success) {
     throw new ConfigError(error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('\n'))
   }
-  if (data.DATABASE_URL && !data.SECRET_KEY) {
-    throw new ConfigError('SECRET_KEY: required with DATABASE_URL, for example from: openssl rand -base64 32')
-  }
-  if (!data.SMTP_TLS_CERT && (data.SUBMISSION_PORT || data.SMTP_TLS_KEY)) {
-    throw new ConfigError(`SMTP_TLS_CERT: required with ${data.SMTP_TLS_KEY ? 'SMTP_TLS_KEY' : 'SUBMISSION_PORT'}`)
-  }
-  if (data.SMTP_TLS_CERT && !data.SMTP_TLS_KEY) throw new ConfigError('SMTP_TLS_KEY: required with SMTP_TLS_CERT')
-  if (data.MAIL_TRANSPORT === 'relay' && !data.RELAY_URL) {
-    throw new ConfigError('RELAY_URL: required with MAIL_TRANSPORT=relay')
-  }
-  if (data.MAIL_TRANSPORT.includes(':') && data.RELAY_URL) {
-    throw new ConfigError('RELAY_URL: MAIL_TRANSPORT lists the relays already; set MAIL_TRANSPORT=relay')
-  }
-  if (data.AI_URL && !data.AI_MODEL) {
-    throw new ConfigError('AI_MODEL: required with AI_URL')
-  }
+  const missing = findMissing(data)
+  if (missing.length > 0) throw new ConfigError(missing.join('\n'))
   return {
     ...data,
     BASE_URL: data.BASE_URL ?? `http://localhost:${data.PORT}`,
     SERVER_DOMAIN: data.SERVER_DOMAIN ?? data.HELO_NAME,
   }
+}
+
+/** Returns a line for each variable that another one requires or rules out. */
+function findMissing(data: z.output<typeof Environment>): string[] {
+  const { SMTP_TLS_CERT: certificate, SMTP_TLS_KEY: key, MAIL_TRANSPORT: transport, RELAY_URL: relay } = data
+  const lines: [unknown, string][] = [
+    [
+      data.DATABASE_URL && !data.SECRET_KEY,
+      'SECRET_KEY: required with DATABASE_URL, for example from: openssl rand -base64 32',
+    ],
+    [
+      !certificate && (data.SUBMISSION_PORT || key),
+      `SMTP_TLS_CERT: required with ${key ? 'SMTP_TLS_KEY' : 'SUBMISSION_PORT'}`,
+    ],
+    [certificate && !key, 'SMTP_TLS_KEY: required with SMTP_TLS_CERT'],
+    [transport === 'relay' && !relay, 'RELAY_URL: required with MAIL_TRANSPORT=relay'],
+    [transport.includes(':') && relay, 'RELAY_URL: MAIL_TRANSPORT lists the relays already; set MAIL_TRANSPORT=relay'],
+    [data.AI_URL && !data.AI_MODEL, 'AI_MODEL: required with AI_URL'],
+  ]
+  return lines.filter(([isWrong]) => isWrong).map(([, line]) => line)
 }

@@ -154,6 +154,16 @@ t.test('the error lists all invalid variables, one per line', async t => {
   t.strictSame(named?.sort(), Object.keys(wrong).sort())
 })
 
+t.test('the error lists all missing variables, one per line', async t => {
+  const wrong = {
+    DATABASE_URL: 'postgres://localhost/x',
+    SUBMISSION_PORT: '587',
+    AI_URL: 'http://ai',
+    MAIL_TRANSPORT: 'relay',
+  }
+  shows(t, refusal(wrong), [/^SECRET_KEY: /, /^SMTP_TLS_CERT: /, /^RELAY_URL: /, /^AI_MODEL: /])
+})
+
 t.test('relays and names of this server may have every documented form', async t => {
   const options = 'requireTLS=true&ignoreTLS=false&tls.rejectUnauthorized=false&tls.servername=mx.b.com'
   t.equal(refusal({ MAIL_TRANSPORT: `smtp://a.com?${options},smtps://u:p@b.com` }), null)
