@@ -41,9 +41,14 @@ export function setSessionCookie(ctx: Context, token: string | null): void {
 export function requireOwnPage(ctx: Context): void {
   if (SAFE.test(ctx.method)) return
   const site = ctx.get('sec-fetch-site')
-  const isOwn = site ? site === 'same-origin' : ctx.get('origin') === new URL(ctx.config.BASE_URL).origin
-  if (isOwn) return
-  throw new ApiError('validation_error', 'Requests from pages of other sites are not accepted.', { statusCode: 403 })
+  const page = ctx.get('origin')
+  const { origin } = new URL(ctx.config.BASE_URL)
+  if (site ? site === 'same-origin' : page === origin) return
+  const isOurs = URL.parse(page)?.host === ctx.get('host')
+  const reason = isOurs
+    ? `Forms are accepted only at \`BASE_URL\`, which is ${origin}: open that address, or set it to ${page}.`
+    : 'Requests from pages of other sites are not accepted.'
+  throw new ApiError('validation_error', reason, { statusCode: 403 })
 }
 
 /** Rejects changes by view-only members, whatever the path (spec, authentication 5). */

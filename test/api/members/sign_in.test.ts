@@ -58,6 +58,19 @@ t.test('a passkey that is unknown, or no passkey at all, is refused', async t =>
   }
 })
 
+t.test('a form of a page at another address than BASE_URL is rejected, and the reason names both', async t => {
+  const send = async (headers: Record<string, string>) => {
+    const response = await fetch(`${api.url}/login`, { method: 'POST', headers, body: new URLSearchParams() })
+    return { status: response.status, text: await response.text() }
+  }
+  const { origin } = new URL(api.url)
+  const base = new URL(world.config.BASE_URL).origin
+  const told = new RegExp(`only at \`BASE_URL\`, which is ${base}: open that address, or set it to ${origin}\\.`)
+  t.match(await send({ origin }), { status: 403, text: told })
+  t.match(await send({ origin: 'http://evil.com' }), { status: 403, text: /pages of other sites/ })
+  t.match(await send({ origin, 'sec-fetch-site': 'cross-site' }), { status: 403 })
+})
+
 t.test('a member signs in with the address as it was given in the invitation', async t => {
   const given = 'Bob@BÜCHER.de'
   const { email, role } = NewInvitation.parse({ email: given, role: 'admin' })
