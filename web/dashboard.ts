@@ -12,9 +12,11 @@ import { FILTER_PREFIX } from './layout/form.ts'
 import { frame, plainPage } from './layout/frame.ts'
 import { rooms } from './pages/index.ts'
 import { addSignInRoutes } from './pages/signing_in/routes.ts'
+import { signInPage } from './pages/signing_in/views.ts'
 import { isFromBrowser } from './request/browser.ts'
 import { createCallApi } from './request/call_api.ts'
 import { EMPTY_FORM, type Form, readForm } from './request/form.ts'
+import { keepForm, keptForm } from './request/kept_form.ts'
 import { popNotice, setNotice } from './request/notice.ts'
 import { redirect, respondHtml } from './request/respond.ts'
 import type { Action, Page, PageContent, Visit } from './request/visit.ts'
@@ -35,14 +37,16 @@ export function dashboardRouter(foundation: Foundation): Router<State, Services>
     router.get(file.path, (ctx, next) => (ctx.get('authorization') ? next() : serve(ctx, findSession, file.send)))
   }
   for (const action of rooms.flatMap(({ actions }) => actions)) {
-    router.post(action.path, (ctx, next) => (isFromBrowser(ctx) ? serve(ctx, findSession, runAction(action)) : next()))
+    router.post(action.path, (ctx, next) =>
+      isFromBrowser(ctx) ? serve(ctx, findSession, runAction(action), action) : next(),
+    )
   }
   return router
 }
 
-async function serve(ctx: Context, findSession: FindSession, run: Handler): Promise<void> {
+async function serve(ctx: Context, findSession: FindSession, run: Handler, action?: Action): Promise<void> {
   const session = await readSession(ctx, findSession)
-  if (!session) return sendToSignIn(ctx)
+  if (!session) return action ? showSignIn(ctx, action) : sendToSignIn(ctx)
   ctx.state.caller = callerOfSession(session)
   const visit = visitOf(ctx, session)
   try {
@@ -57,11 +61,17 @@ async function serve(ctx: Context, findSession: FindSession, run: Handler): Prom
 }
 
 async function sendToSignIn(ctx: Context): Promise<void> {
-  if (ctx.method !== 'GET') return redirect(ctx, '/login')
   if (await hasMembers(ctx.pool)) return redirect(ctx, `/login?${new URLSearchParams({ next: ctx.url })}`)
   const start = html`<p>There are no members yet. The server prints a setup link each time it starts. If it runs as several
 processes, run <code>npm run admin -- member invite EMAIL --account default --role owner</code> to get one.</p>`
   respondHtml(ctx, plainPage('Welcome to Mailbrook', start))
+}
+
+/** Shows the page to sign in, which keeps the form that was submitted after the session had ended. */
+async function showSignIn(ctx: Context, { page }: Action): Promise<void> {
+  const kept = await keepForm(ctx)
+  const next = kept ? ctx.url : pathOf(page, ctx)
+  respondHtml(ctx, await signInPage(ctx, { next, kept, hasEnded: true }, null), 401)
 }
 
 function visitOf(ctx: Context, session: Session): Visit {
@@ -89,6 +99,11 @@ function runAction({ page, run }: Action): Handler {
     let form = EMPTY_FORM
     try {
       form = await readForm(visit.ctx)
+      const kept = keptForm(form)
+      if (kept) {
+        form = kept
+        throw new ApiError('validation_error', 'This form is not saved. Check it, and submit it again.')
+      }
       requireSameAccount(visit.session, form)
       const result = await run(visit, form)
       if (result === null) return
@@ -103,7 +118,7 @@ function runAction({ page, run }: Action): Handler {
   }
 }
 
-function pathOf({ path }: Page, { params }: Visit): string {
+function pathOf({ path }: Page, { params }: Pick<Visit, 'params'>): string {
   return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
 }
 

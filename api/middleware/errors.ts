@@ -15,17 +15,23 @@ export function answerErrors(findErrors: FindErrors): Middleware {
     try {
       await next()
     } catch (error) {
-      const answer = error instanceof ApiError ? error : unexpected(error, findErrors(ctx))
-      // Contacts that another request writes are not logged: an operator need not do anything about it.
-      const isOrdinary = error instanceof ApiError && error.name === 'contacts_busy'
-      if (answer.statusCode >= 500 && !isOrdinary) {
-        ctx.log.error({ err: error, method: ctx.method, path: withoutToken(ctx.path) }, 'a request failed')
-      }
+      const answer = answerTo(ctx, error, findErrors(ctx))
       ctx.status = answer.statusCode
       ctx.set(answer.headers)
       ctx.body = answer
     }
   }
+}
+
+/** Returns the error for the client. Errors that an operator may have to do something about are logged. */
+export function answerTo(ctx: Context, error: unknown, errors: readonly ErrorName[]): ApiError {
+  const answer = error instanceof ApiError ? error : unexpected(error, errors)
+  // Contacts that another request writes are not logged: an operator need not do anything about it.
+  const isOrdinary = error instanceof ApiError && error.name === 'contacts_busy'
+  if (answer.statusCode >= 500 && !isOrdinary) {
+    ctx.log.error({ err: error, method: ctx.method, path: withoutToken(ctx.path) }, 'a request failed')
+  }
+  return answer
 }
 
 /** Redacts the token of a link that invites a member or resets a password: whoever has it can become this member. */

@@ -59,7 +59,20 @@ const LIVE = html`<meta name="turbo-refresh-method" content="morph">
 
 /** Renders a page without navigation, for people who are not signed in. */
 export function plainPage(title: string, body: Html): Html {
-  return documentOf(title, html`<main id="main" class="plain"><h1>${title}</h1>${body}</main>`)
+  return documentOf(title, plainMain(title, body))
+}
+
+/**
+ * Renders a page about an error. Turbo runs the scripts of such a page, which run already, and those of a page that it loads
+ * from there: it has none, and is left without Turbo.
+ */
+export function failurePage(title: string, body: Html): Html {
+  const main = html`<div data-turbo="false">${plainMain(title, body)}</div>`
+  return documentHtml({ title: `${title} - Mailbrook`, style_url: assetUrl('dashboard.css'), body: main })
+}
+
+function plainMain(title: string, body: Html): Html {
+  return html`<main id="main" class="plain"><h1>${title}</h1>${body}</main>`
 }
 
 function documentOf(title: string, body: Html, head = html``): Html {

@@ -1,7 +1,9 @@
 import type { Context, Middleware } from '#api/context.ts'
-import { ApiError } from '#lib/errors.ts'
-import { html } from '#web/html.ts'
-import { plainPage } from '#web/layout/frame.ts'
+import { answerTo, isPassing } from '#api/middleware/errors.ts'
+import type { ApiError } from '#lib/errors.ts'
+import { type Html, html } from '#web/html.ts'
+import { failurePage } from '#web/layout/frame.ts'
+import { keepForm } from './kept_form.ts'
 import { respondHtml } from './respond.ts'
 
 /** Returns true for requests of browsers. Requests with an API key, or that prefer JSON, are for the API. */
@@ -9,13 +11,45 @@ export function isFromBrowser(ctx: Context): boolean {
   return !ctx.get('authorization') && ctx.accepts('json', 'html') === 'html'
 }
 
-/** Shows browsers a page if no route has the address. Other clients get the error as JSON. */
-export const showNotFound: Middleware = async (ctx, next) => {
+/** Shows browsers a page if a request fails, or if no route has its address. Other clients get the error as JSON. */
+export const showErrors: Middleware = async (ctx, next) => {
   try {
     await next()
   } catch (error) {
-    if (!(error instanceof ApiError && error.name === 'not_found' && isFromBrowser(ctx))) throw error
-    const body = html`<p>There is no page at this address.</p><p><a href="/">Go to the overview</a></p>`
-    respondHtml(ctx, await plainPage('Not found', body), 404)
+    if (!isFromBrowser(ctx)) throw error
+    const answer = answerTo(ctx, error, [])
+    const isOverload = isPassing(error)
+    const [title, body] =
+      isOverload || answer.statusCode >= 500 ? await failure(ctx, isOverload) : rejection(ctx, answer)
+    ctx.remove('content-disposition') // of a download that could not be made
+    ctx.set(answer.headers)
+    respondHtml(ctx, await failurePage(title, body), isOverload ? 503 : answer.statusCode)
   }
+}
+
+function rejection({ config }: Context, { name, statusCode, message }: ApiError): [title: string, body: Html] {
+  const overview = html`<p><a href="/">Go to the overview</a></p>`
+  if (name === 'not_found') return ['Not found', html`<p>There is no page at this address.</p>${overview}`]
+  // Browsers that open the server at another address than BASE_URL send an origin that is not accepted.
+  const hint = html`<p>The address of this server is <a href="${config.BASE_URL}">${config.BASE_URL}</a>. Forms are accepted only from there.</p>`
+  return ['Request rejected', html`<p role="alert">${message}</p>${statusCode === 403 ? hint : overview}`]
+}
+
+async function failure(ctx: Context, isOverload: boolean): Promise<[title: string, body: Html]> {
+  const title = isOverload ? 'The server is overloaded' : 'The server failed'
+  const hint = isOverload
+    ? 'It has too much to do, or cannot reach its database. Try again in a few seconds.'
+    : 'Try again later. If it fails again, ask an operator of this server to look into its log.'
+  if (ctx.method !== 'POST') {
+    return [title, html`<p role="alert">${hint}</p><p><a href="${ctx.url}">Try again</a></p>`]
+  }
+  const kept = await keepForm(ctx)
+  const again =
+    kept && html`<form method="post" action="${ctx.url}">${kept}<p><button>Show the form again</button></p></form>`
+  return [
+    title,
+    html`<p role="alert">${hint}</p>
+<p>It is not known if your change was made: see whether it is there before you repeat it.</p>
+${again ?? ''}<p><a href="/">Go to the overview</a></p>`,
+  ]
 }

@@ -54,6 +54,11 @@ export class Form {
     return this.#values.has(name)
   }
 
+  /** The names and values of all fields, in order. */
+  entries(): [name: string, value: string][] {
+    return [...this.#values]
+  }
+
   /** Values separated by line breaks. */
   lines(name: string): string[] {
     return trimAll(this.raw(name).split('\n'))
@@ -90,9 +95,13 @@ export const EMPTY_FORM = new Form(new URLSearchParams())
 /** Limit of the forms that are read before anybody has signed in. */
 const MAX_SHORT_BYTES = 64 * 1024
 
+/** Limit of those that are kept until somebody has signed in again. As a field of another form, they are longer by a third. */
+export const MAX_KEPT_BYTES = 1024 * 1024
+export const MAX_KEEPING_BYTES = MAX_KEPT_BYTES + MAX_KEPT_BYTES / 2
+
 /** Reads a short form without files, from anybody. @throws {ApiError} */
-export async function readShortForm(ctx: Context): Promise<Form> {
-  return new Form(await readFields(ctx, MAX_SHORT_BYTES))
+export async function readShortForm(ctx: Context, max_bytes = MAX_SHORT_BYTES): Promise<Form> {
+  return new Form(await readFields(ctx, max_bytes))
 }
 
 /**
@@ -105,9 +114,15 @@ export async function readForm(ctx: Context): Promise<Form> {
   return new Form(await readFields(ctx, MAX_BYTES))
 }
 
+/** The fields of requests that have been read: the page about an error that came later keeps them. */
+const fieldsRead = new WeakMap<object, URLSearchParams>()
+
 async function readFields(ctx: Context, max_bytes: number): Promise<URLSearchParams> {
+  const read = fieldsRead.get(ctx.req)
+  if (read) return read
   requireIdentity(ctx.req)
   const values = new URLSearchParams((await readBytes(ctx.req, max_bytes)).toString())
+  fieldsRead.set(ctx.req, values)
   if (values.size > MAX_FIELDS) throw new ApiError('validation_error', `A form must have at most ${MAX_FIELDS} fields.`)
   for (const [name, value] of values) {
     // Operations check this while they read the body of a request, which a form replaces.

@@ -11,11 +11,13 @@ import { isUuid } from '#lib/ids.ts'
 import { parse } from '#lib/json/parse.ts'
 import { NewMember, NewPassword } from '#lib/members/new_member.ts'
 import type { MemberLink } from '#sql/members/member_links.ts'
-import { deleteSession, setSessionAccount } from '#sql/members/sessions.ts'
-import { type Form, readShortForm } from '#web/request/form.ts'
+import { deleteSession, type Session, setSessionAccount } from '#sql/members/sessions.ts'
+import { type Form, MAX_KEEPING_BYTES, readShortForm } from '#web/request/form.ts'
+import { keepAgain, keptForm } from '#web/request/kept_form.ts'
 import { setNotice } from '#web/request/notice.ts'
 import { localPath, redirect, respondHtml, respondJson } from '#web/request/respond.ts'
 import type { Problem } from '#web/request/visit.ts'
+import { apiErrorOrThrow, handleForm } from './handle_form.ts'
 import { badLinkPage, forgotPage, joinPage, signInPage } from './views.ts'
 
 /** Adds the routes to sign in and out, to follow invitation and reset links, and to switch accounts. */
@@ -27,14 +29,21 @@ export function addSignInRoutes(
   const useChallenge = createUseChallenge(foundation)
   router.get('/login', async ctx => {
     if (await readSession(ctx, findSession)) return redirect(ctx, localPath(textOf(ctx.query.next)))
-    respondHtml(ctx, await signInPage(ctx, textOf(ctx.query.next), null))
+    respondHtml(ctx, await signInPage(ctx, { next: textOf(ctx.query.next), kept: null }, null))
   })
   const enter = (ctx: Context, start: (form: Form) => Promise<string>) => {
-    const show = (problem: Problem) => signInPage(ctx, problem.form.text('next'), problem)
-    return handleForm(ctx, show, async form => {
-      setSessionCookie(ctx, await start(form))
+    const show = (problem: Problem) =>
+      signInPage(ctx, { next: problem.form.text('next'), kept: keepAgain(problem.form) }, problem)
+    const run = async (form: Form) => {
+      const token = await start(form)
+      setSessionCookie(ctx, token)
       redirect(ctx, localPath(form.text('next')))
-    })
+      const kept = keptForm(form)
+      if (!kept) return
+      await chooseAccount(ctx, await findSession(token), kept.text('in_account'))
+      ctx.status = 307 // The browser sends the kept form to the action that it was for.
+    }
+    return handleForm(ctx, show, run, MAX_KEEPING_BYTES)
   }
   router.post('/login', ctx =>
     enter(ctx, form => {
@@ -72,9 +81,12 @@ async function switchAccount(ctx: Context, findSession: FindSession): Promise<vo
   requireOwnPage(ctx)
   const session = await readSession(ctx, findSession)
   if (!session) return redirect(ctx, '/login')
-  const account_id = (await readShortForm(ctx)).text('account_id')
-  if (isUuid(account_id)) await setSessionAccount(ctx.pool, session.session_id, account_id)
+  await chooseAccount(ctx, session, (await readShortForm(ctx)).text('account_id'))
   redirect(ctx, '/')
+}
+
+async function chooseAccount({ pool }: Context, session: Session | null, account_id: string): Promise<void> {
+  if (session && isUuid(account_id)) await setSessionAccount(pool, session.session_id, account_id)
 }
 
 async function showLink(ctx: Context, findSession: FindSession): Promise<void> {
@@ -117,25 +129,6 @@ async function findLink(ctx: Context): Promise<MemberLink | null> {
     return null
   }
   return link
-}
-
-/** Reads and handles a form. If it is rejected, the page is shown again with the error. */
-async function handleForm(
-  ctx: Context,
-  show: (problem: Problem) => Promise<string>,
-  run: (form: Form) => Promise<void>,
-): Promise<void> {
-  requireOwnPage(ctx)
-  const form = await readShortForm(ctx)
-  const error = await run(form).catch(apiErrorOrThrow)
-  if (!(error instanceof ApiError)) return
-  ctx.set(error.headers)
-  respondHtml(ctx, await show({ error, form }), error.statusCode)
-}
-
-function apiErrorOrThrow(error: unknown): ApiError {
-  if (error instanceof ApiError) return error
-  throw error
 }
 
 function clientOf(ctx: Context): Client {

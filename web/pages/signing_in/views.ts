@@ -2,7 +2,7 @@ import type { Context } from '#api/context.ts'
 import { relyingParty } from '#flows/members/passkeys.ts'
 import { MIN_PASSWORD_LENGTH } from '#lib/members/password.ts'
 import type { MemberLink } from '#sql/members/member_links.ts'
-import { html } from '#web/html.ts'
+import { type Html, html } from '#web/html.ts'
 import { hidden, openForm, problemHtml } from '#web/layout/form.ts'
 import { plainPage } from '#web/layout/frame.ts'
 import { passkeyForm } from '#web/layout/passkey_form.ts'
@@ -17,7 +17,15 @@ const NEW_PASSWORD = {
   required: true,
 } as const
 
-export async function signInPage({ config }: Context, next: string, problem: Problem | null): Promise<string> {
+/**
+ * `next`: path of the page or the action to go on with. `kept`: hidden field of the form that is submitted to it. `hasEnded`: true
+ * if a form was submitted after the session had ended.
+ */
+type SignInParts = { next: string; kept: Html | null; hasEnded?: boolean }
+
+export async function signInPage({ config }: Context, parts: SignInParts, problem: Problem | null): Promise<string> {
+  const { next, kept, hasEnded } = parts
+  const extra = html`${hidden('next', next)}${kept ?? ''}`
   const passkey = {
     action: '/login/passkey',
     options: '/login/passkey',
@@ -28,9 +36,13 @@ export async function signInPage({ config }: Context, next: string, problem: Pro
     { name: 'email', label: 'Email address', type: 'email', autocomplete: 'username', required: true },
     { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true },
   ] as const
-  const body = html`${problem ? problemHtml(problem) : ''}
-${openForm({ action: '/login', fields: [...fields], submit: 'Sign in', extra: hidden('next', next) }, problem)}
-${relyingParty(config.BASE_URL) ? passkeyForm({ ...passkey, extra: hidden('next', next) }, null) : ''}
+  const isLost = kept
+    ? 'Sign in again: then you get back the form with what you have typed.'
+    : 'Your form could not be kept. Sign in again, and then fill it in once more.'
+  const body = html`${hasEnded ? html`<p role="alert">Your session has ended. ${isLost}</p>` : ''}
+${problem ? problemHtml(problem) : ''}
+${openForm({ action: '/login', fields: [...fields], submit: 'Sign in', extra }, problem)}
+${relyingParty(config.BASE_URL) ? passkeyForm({ ...passkey, extra }, null) : ''}
 <p><a href="/login/forgot">Forgot your password?</a></p>`
   return String(await plainPage('Sign in', body))
 }
