@@ -33,6 +33,20 @@ document.addEventListener('turbo:before-visit', () => clearTimeout(refreshTimer)
 
 document.addEventListener('turbo:render', () => document.getElementById('problem')?.focus())
 
+// Turbo says nothing if a form could not be sent, or if the response did not arrive.
+document.addEventListener('turbo:fetch-request-error', ({ target }) => {
+  if (!(target instanceof HTMLFormElement)) return
+  const message = document.createElement('p')
+  message.setAttribute('role', 'alert')
+  message.className = 'unsent'
+  message.textContent = 'The server did not respond. Check your connection, and try again.'
+  target.append(message)
+})
+
+document.addEventListener('turbo:submit-start', ({ target }) => {
+  for (const message of target.querySelectorAll('.unsent')) message.remove()
+})
+
 document.addEventListener('click', async ({ target }) => {
   const button = target.closest?.('[data-copy]')
   if (!button) return

@@ -53,6 +53,10 @@ addEventListener('beforeunload', event => {
   if (isChanged()) event.preventDefault()
 })
 
+document.addEventListener('turbo:fetch-request-error', ({ target }) => {
+  if (isSaving && target.matches?.('form:has([data-preview])')) changedForm = target
+})
+
 // A rejected form is shown again with what was typed.
 document.addEventListener('turbo:render', () => {
   if (isSaving && document.getElementById('problem')) changedForm = document.querySelector('form:has([data-preview])')

@@ -111,6 +111,26 @@ t.test('a page that fails says so in HTML, and the API in JSON', async t => {
   await page.waitForSelector('h1:text("Topics")')
 })
 
+t.test('a form that cannot be sent says so, and an editor still asks before its changes are lost', async t => {
+  const page = await dashboard.signIn('owner')
+  const { body } = await api.request('POST', '/api/templates', { body: { name: 'Welcome', html: '<p>Hi</p>' } })
+  await page.goto(`/templates/${body.id}`)
+  await page.fill('main #subject', 'Hello')
+  const isSave = (url: URL) => !url.pathname.endsWith('/preview')
+  await page.route(isSave, route => (route.request().method() === 'POST' ? route.abort() : route.continue()))
+  await page.click('main button:text-is("Save")')
+  const alert = page.locator('main form [role=alert]')
+  await alert.waitFor()
+  t.equal(await alert.textContent(), 'The server did not respond. Check your connection, and try again.')
+  const asked = page.waitForEvent('dialog').then(dialog => dialog.dismiss())
+  await Promise.all([asked, page.click('nav a:text-is("Topics")')])
+  await page.unroute(isSave)
+  await page.click('main button:text-is("Save")')
+  await page.waitForSelector('.notice:text("saved")')
+  t.equal(await alert.count(), 0)
+  t.match(dashboard.faults.splice(0).join(), 'Failed to fetch')
+})
+
 t.test('no page had errors', async t => t.strictSame(dashboard.faults, []))
 
 t.test('a form opened at another address than BASE_URL names the right one', async t => {
