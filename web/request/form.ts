@@ -54,6 +54,11 @@ export class Form {
     return this.#values.has(name)
   }
 
+  /** Replaces the value of a field. If the form is rejected later, its page shows the new one. */
+  replace(name: string, value: string): void {
+    this.#values.set(name, value)
+  }
+
   /** The names and values of all fields, in order. */
   entries(): [name: string, value: string][] {
     return [...this.#values]

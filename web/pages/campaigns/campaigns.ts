@@ -6,7 +6,7 @@ import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { refuseStale } from '#web/layout/stale_form.ts'
+import { acceptState, refuseStale } from '#web/layout/stale_form.ts'
 import { exampleDomain } from '#web/pages/domains/own_domains.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, file, type Room, type Visit } from '#web/request/visit.ts'
@@ -89,6 +89,7 @@ async function saveDraft(visit: Visit, form: Form): Promise<void> {
   const found = await visit.call<Row>('getCampaign', { params })
   refuseStale(form, found)
   await visit.call('updateCampaign', { params, body: readDraft(form, found) })
+  acceptState(form, await visit.call<Row>('getCampaign', { params }))
 }
 
 const NOTICES: Record<string, string> = {

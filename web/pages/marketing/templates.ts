@@ -4,7 +4,7 @@ import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
-import { refuseStale } from '#web/layout/stale_form.ts'
+import { acceptState, refuseStale } from '#web/layout/stale_form.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import {
@@ -69,6 +69,7 @@ async function saveTemplate(visit: Visit, form: Form): Promise<void> {
   const params = idOf(visit)
   refuseStale(form, await visit.call<Found>('getTemplate', { params }))
   await visit.call('updateTemplate', { params, body: readTemplate(form) })
+  acceptState(form, await visit.call<Found>('getTemplate', { params }))
 }
 
 export const templateRoom: Room = {
