@@ -57,7 +57,8 @@ const HEIGHT = 160
 
 /** A chart of stacked columns in the order of time, drawn as SVG, and its data as a table. */
 export function columns({ caption, series, rows }: Columns): Html {
-  const highest = Math.max(...rows.map(({ values }) => sum(values)), 1)
+  const most = Math.max(...rows.map(({ values }) => sum(values)), 0)
+  const highest = Math.max(most, 1)
   const width = 100 / Math.max(rows.length, 1)
   const parts = rows.map(({ name, values }, n) =>
     values.map((value, k) => {
@@ -77,7 +78,7 @@ export function columns({ caption, series, rows }: Columns): Html {
   return html`<figure class="chart"><figcaption>${caption}</figcaption>
 <svg role="img" aria-label="${caption}; the table below has the data" width="100%" height="${HEIGHT}">
 ${parts}</svg>
-<p class="axis"><span>${rows[0]?.name ?? ''}</span> <span>highest: ${count(highest)}</span> <span>${rows.at(-1)?.name ?? ''}</span></p>
+<p class="axis"><span>${rows[0]?.name ?? ''}</span> <span>highest: ${count(most)}</span> <span>${rows.at(-1)?.name ?? ''}</span></p>
 <ul class="legend">${series.map(({ name, tone }) => html`<li><svg width="12" height="12" aria-hidden="true"><rect class="${tone}" width="12" height="12"></rect></svg> ${name}</li>`)}</ul>
 ${dataTable(table({ caption, columns: titles, rows, empty: html`` }))}</figure>`
 }
