@@ -131,7 +131,8 @@ t.test('admin gets the same pages as owner', async t => {
     await dashboard.signIn('view_only'),
   ]
   await dashboard.world.pool.pg.query('UPDATE members SET is_operator = true')
-  for (const path of paths.filter(path => !path.endsWith('/0'))) {
+  // Except the page of members, on which only owners may choose the role of an owner.
+  for (const path of paths.filter(path => !path.endsWith('/0') && path !== '/members')) {
     t.equal(await formOf(admin, path), await formOf(owner, path), path)
   }
   t.not(await formOf(viewer, '/topics'), await formOf(owner, '/topics'), 'pages of other roles differ')

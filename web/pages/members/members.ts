@@ -2,6 +2,7 @@ import { auditChange } from '#api/operations/audit.ts'
 import { uuid } from '#api/operations/ids.ts'
 import { signOutMember } from '#flows/members/change_members.ts'
 import { notFound, orNotFound } from '#lib/errors.ts'
+import { may } from '#lib/members/roles.ts'
 import { deleteInvitation, listInvitations } from '#sql/members/member_links.ts'
 import type { Member } from '#sql/members/members.ts'
 import { html } from '#web/html.ts'
@@ -16,6 +17,11 @@ const ROLE_OPTIONS = [
   ['admin', 'Admin: everything except changing owners'],
   ['owner', 'Owner: full access'],
 ] as const
+
+/** Roles that a member may give to others. */
+function rolesFor({ session }: Visit) {
+  return ROLE_OPTIONS.filter(([role]) => role !== 'owner' || may(session.role, 'own'))
+}
 
 const members = page('/members', async visit => {
   const list = await visit.call<List<Wire<Member>>>('listMembers', { query: listQuery(visit) })
@@ -43,7 +49,7 @@ ${section(
     isSecret: true,
     fields: [
       { name: 'email', label: 'Email address', type: 'email', required: true },
-      { name: 'role', label: 'Role', type: 'select', options: ROLE_OPTIONS },
+      { name: 'role', label: 'Role', type: 'select', options: rolesFor(visit) },
     ],
   }),
 )}
@@ -75,13 +81,16 @@ const member = page('/members/:id', async visit => {
   const found = data.find(({ id }) => id === visit.params.id)
   if (!found) return { title: 'Not found', status: 404, body: html`<p>This member does not exist.</p>` }
   const { id, name, email, role } = found
+  if (role === 'owner' && visit.session.role === 'admin') {
+    return { title: name, body: html`<p>${email}</p><p>Only owners can change an owner.</p>` }
+  }
   return {
     title: name,
     body: html`<p>${email}</p>
 ${form(visit, {
   action: `/members/${id}`,
   submit: 'Save',
-  fields: [{ name: 'role', label: 'Role', type: 'select', value: role, options: ROLE_OPTIONS }],
+  fields: [{ name: 'role', label: 'Role', type: 'select', value: role, options: rolesFor(visit) }],
 })}
 ${id === visit.session.member_id ? '' : confirmButton(visit, `/members/${id}/sign-out`, 'Sign out everywhere', `All sessions of ${email} end, in other accounts too.`)}
 ${confirmButton(visit, `/members/${id}/delete`, 'Remove', `${email} will lose access to this account immediately.`)}`,
