@@ -21,12 +21,9 @@ export async function abTest(visit: Visit, { id, status }: Wire<Campaign>): Prom
   }))
   return html`${facts([
     ['Winner', test.winner ?? 'none yet'],
-    [
-      'Decided',
-      test.decided_at
-        ? html`${time(test.decided_at)} (${test.decided_by ?? ''})`
-        : time(test.decide_at, 'not scheduled yet'),
-    ],
+    test.decided_at
+      ? ['Decided', html`${time(test.decided_at)} (${test.decided_by ?? ''})`]
+      : ['To be decided', time(test.decide_at, 'not scheduled yet')],
     ['Confidence', `${(test.confidence * 100).toFixed(1)}%${test.significant ? '' : ' (not significant)'}`],
   ])}
 ${bars({ caption: `${metric} by variant`, rows, unit: '%' })}
