@@ -4,6 +4,7 @@ import manifest from '#package.json' with { type: 'json' }
 import { INVALID_PARAMS, METHOD_NOT_FOUND, ProtocolError } from './json_rpc.ts'
 import { otherTools } from './other_tools.ts'
 import { sendingTools } from './sending_tools.ts'
+import { showResult, takeOffset } from './shown_result.ts'
 import type { Tool, Values } from './tool.ts'
 
 /**
@@ -58,8 +59,8 @@ async function callTool(ctx: Context, params: Values): Promise<object> {
   if (typeof given !== 'object' || given === null)
     throw new ProtocolError(INVALID_PARAMS, '`arguments` must be an object.')
   try {
-    const result = await tool.run(ctx, checked(tool, given as Values))
-    return { content: [{ type: 'text', text: shown(tool, result) }] }
+    const { offset, rest } = takeOffset(checked(tool, given as Values))
+    return { content: shown(tool, await tool.run(ctx, rest), offset) }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return { isError: true, content: [{ type: 'text', text: JSON.stringify(error) }] }
@@ -80,7 +81,10 @@ function checked({ name: tool, input }: Tool, given: Values): Values {
   return given
 }
 
-function shown({ warning }: Tool, result: unknown): string {
-  const text = JSON.stringify(result)
-  return warning === null ? text : `${warning}\n${text}`
+/** Returns the texts that a model reads. */
+function shown({ name, input, warning }: Tool, result: unknown, offset: number): object[] {
+  const readsOn = Object.hasOwn(input.properties as object, 'offset')
+  const { json, note } = showResult(result, offset, readsOn ? name : null)
+  const text = warning === null ? json : `${warning}\n${json}`
+  return [text, note].filter(one => one !== null).map(one => ({ type: 'text', text: one }))
 }

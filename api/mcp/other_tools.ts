@@ -1,3 +1,4 @@
+import { OFFSET } from './shown_result.ts'
 import { type Tool, toolOf, type Values } from './tool.ts'
 
 const reads = { readOnlyHint: true }
@@ -36,7 +37,13 @@ export const otherTools: Tool[] = [
     hints: reads,
     only: ['limit', 'after', 'status', 'q'],
   }),
-  toolOf({ name: 'render_template', operation: 'renderTemplate', title: 'Render a template', hints: reads }),
+  toolOf({
+    name: 'render_template',
+    operation: 'renderTemplate',
+    title: 'Render a template',
+    hints: reads,
+    more: OFFSET,
+  }),
   saveTemplate,
   toolOf({
     name: 'find_contacts',

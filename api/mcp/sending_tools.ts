@@ -6,6 +6,7 @@ import { now } from '#lib/clock.ts'
 import { canonicalJson } from '#lib/json/canonical_json.ts'
 import { parse } from '#lib/json/parse.ts'
 import { NewEmail } from '#lib/sending/new_email.ts'
+import { OFFSET } from './shown_result.ts'
 import { type Tool, toolOf, type Values } from './tool.ts'
 
 /** Without attachments: an agent has no files, and with URLs it could make the server fetch anything. */
@@ -65,6 +66,7 @@ const send = toolOf({
 
 const preview: Tool = {
   ...send,
+  input: { ...send.input, properties: { ...(send.input.properties as object), ...OFFSET } },
   name: 'preview_email',
   title: 'Preview an email',
   description:
@@ -118,6 +120,7 @@ export const sendingTools: Tool[] = [
       'Gets a sent email with its events, which say what happened to it, and `queue`, which says why it waits.',
     hints: { readOnlyHint: true },
     warning: REPLIES,
+    more: OFFSET,
   }),
   toolOf({
     name: 'find_received_emails',
@@ -133,5 +136,6 @@ export const sendingTools: Tool[] = [
     title: 'Get a received email',
     hints: { readOnlyHint: true },
     warning: RECEIVED,
+    more: OFFSET,
   }),
 ]
