@@ -86,7 +86,7 @@ const Template = z
     variables: Variables.describe('Values of variables by key. Those of the email take precedence.'),
   })
   .superRefine(requireOne('id', 'alias'))
-  .meta({ id: 'EmailTemplate' })
+  .meta({ id: 'TemplateOfEmail' })
 
 const html = z
   .unknown()

@@ -1720,15 +1720,6 @@ export type EmailMetricsTotals = {
   unsubscribe_rate?: number
 }
 
-export type EmailTemplate = {
-  /** Id or alias of the template. Give either `id` or `alias`. */
-  id?: string | null
-  /** Alias of the template. */
-  alias?: string | null
-  /** Values of variables by key. Those of the email take precedence. */
-  variables?: Record<string, string | number> | null
-}
-
 export type EngagementFilter = {
   /** What a contact did. */
   event: "clicked" | "not_clicked" | "opened" | "not_opened" | (string & {})
@@ -2664,7 +2655,7 @@ export type NewEmail = {
     })[]
   } | null
   /** A published template, in place of `template_id`. Excludes `html` and `text`. */
-  template?: EmailTemplate | null
+  template?: TemplateOfEmail | null
   /** Up to 50 values for placeholders by key: strings of up to 2,000 characters, or numbers. */
   variables?: Record<string, string | number> | null
 }
@@ -3431,6 +3422,15 @@ export type TemplateCopy = {
   /** Name of the copy. Default: `Copy of` and the name of the original. */
   name?: string | null
 } | null
+
+export type TemplateOfEmail = {
+  /** Id or alias of the template. Give either `id` or `alias`. */
+  id?: string | null
+  /** Alias of the template. */
+  alias?: string | null
+  /** Values of variables by key. Those of the email take precedence. */
+  variables?: Record<string, string | number> | null
+}
 
 export type TemplateRendering = {
   /** Values by key. A variable without one has its fallback value. */

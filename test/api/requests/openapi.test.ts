@@ -148,3 +148,18 @@ t.test('every error name in the document exists in the API, with its status', as
     }
   }
 })
+
+t.test('generators that name types of members after their record make no name twice', async t => {
+  const { schemas } = (await read()).body.components
+  // Orval makes EmailTemplateId of `template_id` of Email, and would make it of `id` of a record EmailTemplate as well.
+  const names = Object.entries(schemas).flatMap(([record, { properties = {} }]) =>
+    Object.entries(properties as Record<string, { $ref?: string }>)
+      .filter(([, { $ref }]) => $ref === undefined)
+      .map(([member]) => record + member.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())),
+  )
+  t.ok(names.length > 1_000, `${names.length} members`)
+  t.strictSame(
+    names.filter((name, n) => names.indexOf(name) !== n),
+    [],
+  )
+})
