@@ -18,15 +18,18 @@ const TOLERANCE_SECONDS = 300
  * Verifies that a request came from Mailbrook, by either of its two signatures, and returns its body.
  * @param body The raw body, before anything parses it
  * @param secret The signing secret; a list of both while one is being rotated
- * @throws {MailbrookError} `invalid_signature` if the signature or the time is wrong
+ * @throws {MailbrookError} `invalid_signature` if the signature or the time is wrong; `client_error` without a raw body or a secret
  */
 export async function verifyWebhook(
   body: string | Uint8Array,
   headers: HeaderMap,
   secret: string | string[],
-  { tolerance = TOLERANCE_SECONDS }: { tolerance?: number } = {},
+  { tolerance = TOLERANCE_SECONDS }: { tolerance?: number | undefined } = {},
 ): Promise<WebhookPayload> {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  // Frameworks such as Express parse JSON before a handler gets it.
+  if (!ArrayBuffer.isView(bytes))
+    throw clientError('The body must be the raw body of the request, as text or bytes, before anything parses it.')
   const read = (name: string) => headerOf(headers, name)
   const isStandard = read('webhook-signature') !== null
   const timestamp = read(isStandard ? 'webhook-timestamp' : 'x-service-timestamp')

@@ -25,6 +25,10 @@ t.test('verifyWebhook accepts real deliveries by either signature', async t => {
     await refuses(t, verifyWebhook(body, given, ''), 'A signing secret is needed.', 'client_error')
     await refuses(t, verifyWebhook(body, given, []), 'A signing secret is needed.', 'client_error')
   }
+  for (const parsed of [json, null, undefined] as unknown as string[]) {
+    const message = 'The body must be the raw body of the request, as text or bytes, before anything parses it.'
+    await refuses(t, verifyWebhook(parsed, headers, signing_secret), message, 'client_error')
+  }
   await refuses(t, verifyWebhook(body, {}, signing_secret), 'The request has no signature headers.')
   const moved = { ...standard, 'webhook-id': 'msg_2' }
   await refuses(t, verifyWebhook(body, moved, signing_secret), 'The signature is wrong.')
