@@ -153,6 +153,29 @@ t.test('invalid arguments throw before anything is sent', async t => {
   }
 })
 
+t.test('values that JSON cannot have throw a client_error, and the email is not sent at once', async t => {
+  const email = { from, to: 'b@b.com', subject: 'x', text: 'x' }
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const sent = (more: object) => client.emails.send({ ...email, ...more })
+  const before = (await client.emails.list().all()).length
+  for (const [call, message] of [
+    [sent({ scheduled_at: new Date('31.12.2026') }), '`scheduled_at` is an invalid date, which JSON cannot have.'],
+    [sent({ scheduled_at: { toJSON: () => null } }), '`scheduled_at` is an invalid date, which JSON cannot have.'],
+    [sent({ variables: { price: Number.NaN } }), '`price` is NaN, which JSON cannot have.'],
+    [client.emails.list({ created_after: new Date('x') }).page(), '`created_after` is an invalid date.'],
+    [sent({ variables: circular }), /^The body cannot be written as JSON: Converting circular structure/],
+    [sent({ variables: { n: 1n } }), /^The body cannot be written as JSON: .*BigInt/],
+  ] as const) {
+    const error = await (call as Promise<unknown>).catch((error: unknown) => error)
+    t.ok(MailbrookError.is(error, 'client_error'), `${message}`)
+    t.match((error as Error).message, message)
+  }
+  t.equal((await client.emails.list().all()).length, before)
+  const { id } = await sent({ scheduled_at: null, variables: { n: 0 } })
+  t.ok(id, 'null itself is sent')
+})
+
 t.test('values that a header cannot have throw a client_error without them', async t => {
   const email = { from, to: 'b@b.com', subject: 'x', text: 'x' }
   const broken = new Mailbrook({ apiKey: 'mb_\u2026', baseUrl: api.url })

@@ -1,10 +1,15 @@
-/** Encodes the body of a request: a file as a form, everything else as JSON, with bytes as base64. */
+import { clientError, MailbrookError } from '../error.ts'
+
+/**
+ * Encodes the body of a request: a file as a form, everything else as JSON, with bytes as base64.
+ * @throws {MailbrookError} `client_error` if it has a value that JSON cannot have
+ */
 export function encodeBody(body: unknown): { body: string | FormData; content_type: string | null } {
   const isForm = typeof body === 'object' && body !== null && Object.values(body).some(value => value instanceof Blob)
   // fetch sets the content type with the boundary itself.
   return isForm
     ? { body: toForm(body as object), content_type: null }
-    : { body: JSON.stringify(body, encodeBytes), content_type: 'application/json' }
+    : { body: toJson(body), content_type: 'application/json' }
 }
 
 function toForm(fields: object): FormData {
@@ -20,9 +25,23 @@ function toForm(fields: object): FormData {
   return form
 }
 
+function toJson(body: unknown): string {
+  try {
+    return JSON.stringify(body, encodeValue)
+  } catch (error) {
+    if (error instanceof MailbrookError) throw error
+    throw clientError(`The body cannot be written as JSON: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
 /** Replaces bytes by base64. Reads them from `this`, since `value` already has the JSON form of a Buffer. */
-function encodeBytes(this: Record<string, unknown>, key: string, value: unknown): unknown {
+function encodeValue(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const given = this[key]
+  // The JSON of an invalid date, also of date libraries, and of NaN is null: the email would be sent at once.
+  if (typeof value === 'number' ? !Number.isFinite(value) : value === null && given !== null)
+    throw clientError(
+      `\`${key}\` is ${typeof value === 'number' ? `${value}` : 'an invalid date'}, which JSON cannot have.`,
+    )
   // A Uint8Array of another realm is not an instance of this one.
   return ArrayBuffer.isView(given) ? toBase64(given) : value
 }

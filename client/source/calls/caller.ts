@@ -5,7 +5,7 @@ import { headersOf } from './headers.ts'
 import type { BatchOptions, Input } from './options.ts'
 import { readError, readJson, reasonOf } from './read_response.ts'
 import { mayHaveTakenEffect, mayRetry, sleep, waitBefore } from './retries.ts'
-import { serverAddress } from './url.ts'
+import { encodeQuery, serverAddress } from './url.ts'
 
 /** Options of the client. */
 export type MailbrookOptions = {
@@ -135,14 +135,4 @@ export class Caller {
       clearTimeout(timer)
     }
   }
-}
-
-/** Encodes a query string. Lists become values separated by commas. */
-function encodeQuery(query: object = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
-  const texts = given.map(([name, value]): [string, string] => [
-    name,
-    value instanceof Date ? value.toISOString() : String(value),
-  ])
-  return texts.length > 0 ? `?${new URLSearchParams(texts)}` : ''
 }
