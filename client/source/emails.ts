@@ -11,7 +11,7 @@ export class Emails extends Operations {
    * Waits until an email has a final status: `delivered`, `bounced`, `complained`, `failed`, `suppressed` or `canceled`.
    * @throws {MailbrookError} `wait_timeout` if it has none within `within` milliseconds; default: one minute
    */
-  waitFor(id: string, { within = 60_000, ...options }: Options & { within?: number } = {}): Promise<Email> {
+  waitFor(id: string, { within = 60_000, ...options }: Options & { within?: number | undefined } = {}): Promise<Email> {
     return poll(
       () => this.get(id, options),
       ({ status }) => !UNSETTLED.has(status),

@@ -4,7 +4,7 @@ import { MailbrookError } from './error.ts'
 export const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 5_000
 
-type Limits = { within: number; signal?: AbortSignal }
+type Limits = { within: number; signal?: AbortSignal | undefined }
 
 /**
  * Reads something repeatedly, with growing waits, until it is done, and returns it.

@@ -119,6 +119,17 @@ t.test('programs in TypeScript compile against the package', async t => {
   `
   await writeFile(join(home, 'program.ts'), program)
   t.equal(await compile(['program.ts']), '')
+  // As @tsconfig/strictest has it. Variables of the environment may be missing.
+  const options = `
+    import { Mailbrook } from 'mailbrook'
+    const { KEY: apiKey, URL: baseUrl, ID: idempotencyKey } = process.env
+    const signal = undefined as AbortSignal | undefined
+    const client = new Mailbrook({ apiKey, baseUrl })
+    await client.emails.send({ to: 'b@b.com' }, { idempotencyKey, signal })
+    await client.emails.waitFor('x', { within: undefined, signal })
+  `
+  await writeFile(join(home, 'options.ts'), options)
+  t.equal(await compile(['options.ts'], { exactOptionalPropertyTypes: true }), '')
 })
 
 t.test('the calls of the API reference compile', async t => {
@@ -130,8 +141,8 @@ t.test('the calls of the API reference compile', async t => {
 })
 
 /** Returns the errors of the compiler for these programs. */
-async function compile(files: string[]): Promise<string> {
-  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'] }
+async function compile(files: string[], more: object = {}): Promise<string> {
+  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', target: 'es2023', types: ['node'], ...more }
   await writeFile(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   return run('tsc', [], { cwd: home, env: { ...process.env, PATH } }).then(
     () => '',

@@ -10,17 +10,17 @@ import { encodeQuery, serverAddress } from './url.ts'
 /** Options of the client. */
 export type MailbrookOptions = {
   /** Default: MAILBROOK_API_KEY of the environment. */
-  apiKey?: string
+  apiKey?: string | undefined
   /** Address of the server, such as `https://mail.acme.com`. Default: MAILBROOK_BASE_URL of the environment, or `http://localhost:3000`. */
-  baseUrl?: string
+  baseUrl?: string | undefined
   /** Milliseconds that each try may take. Default: 30,000. */
-  timeout?: number
+  timeout?: number | undefined
   /** How often a call is retried after a temporary failure. Default: 2. */
-  retries?: number
+  retries?: number | undefined
   /** Headers added to all requests. */
-  headers?: Record<string, string>
+  headers?: Record<string, string> | undefined
   /** Used in place of the global `fetch`. */
-  fetch?: typeof fetch
+  fetch?: typeof fetch | undefined
 }
 
 type Request = { url: string; init: RequestInit & { headers: Headers }; key: string | undefined; timeout: number }
