@@ -84,6 +84,25 @@ t.test('templates pull writes files, and push sends those that changed', async t
   t.equal(renamed.lines.find(({ name }) => name === 'old').action, 'created')
 })
 
+t.test('templates push ignores that git writes CRLF into files on Windows', async t => {
+  const root = join(home, 'windows')
+  const html = '<p>One</p>\n<p>Two</p>\n'
+  const stored = { text: 'One\r\nTwo\r\n', subject: 'Lines' }
+  await api.request('POST', '/api/templates', { body: { name: 'Lines', alias: 'lines', html, ...stored } })
+  await shell.run(['templates', 'pull', root])
+  const push = async () =>
+    (await shell.run(['templates', 'push', root])).lines.find(({ name }) => name === 'lines').action
+  const write = (file: string, content: string) => writeFile(join(root, 'lines', file), content)
+  t.equal(await push(), 'unchanged')
+  await write('body.html', html.replaceAll('\n', '\r\n'))
+  const fields = await readFile(join(root, 'lines/template.json'), 'utf8')
+  await write('template.json', fields.replaceAll('\n', '\r\n'))
+  t.equal(await push(), 'unchanged')
+  await write('body.html', '<p>One</p>\r\n<p>New</p>\r\n')
+  t.equal(await push(), 'updated')
+  shows(t, await template('lines'), { html: '<p>One</p>\n<p>New</p>\n' })
+})
+
 t.test('doctor checks the server, the key and the DNS records', async t => {
   await addDomain(world.pool, world.secrets, { account_id: account.id, id: newId(), name: 'new.com', status: 'failed' })
   await addDomain(world.pool, world.secrets, {

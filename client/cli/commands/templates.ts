@@ -96,7 +96,7 @@ type Files = { fields: NewTemplate; found: Record<string, string | null> }
 type Folder = Files & { name: string; known: Template | null }
 
 async function readFiles(path: string): Promise<Files> {
-  const read = async (file: string) => decode(await fsPromises().readFile(join(path, file)))
+  const read = async (file: string) => linesOf(decode(await fsPromises().readFile(join(path, file))))
   const found = {
     [FIELDS]: await read(FIELDS),
     [HTML]: await read(HTML).catch(error => {
@@ -131,11 +131,16 @@ async function save(api: Mailbrook, { name, fields, found, known }: Folder, sign
     return { id, action: 'created', is_published: false }
   }
   const files = filesOf(known)
-  const isSame = (file: string) => file !== FIELDS && files[file] === found[file]
+  const isSame = (file: string) => linesOf(files[file] ?? null) === found[file]
   const isEqual = isSame(HTML) && isSame(TEXT) && sameJson(files[FIELDS], found[FIELDS])
   if (!isEqual) await api.templates.update(known.id, fields, { signal })
   const is_published = isEqual && known.status === 'published' && !known.has_unpublished_versions
   return { id: known.id, action: isEqual ? 'unchanged' : 'updated', is_published }
+}
+
+/** Returns text with the ends of lines that it has on the server: on Windows, git writes CRLF into files. */
+function linesOf<Text extends string | null>(text: Text): Text {
+  return (text?.replaceAll('\r\n', '\n') ?? null) as Text
 }
 
 /** Compares two JSON texts, ignoring indentation. */
