@@ -53,3 +53,14 @@ t.test('a file may be UTF-16, and may begin with a byte order mark', async t => 
   }
   t.strictSame(sent.splice(0), Array(6).fill({ text: 'Zoë' }))
 })
+
+t.test('the standard input can be one value only: the second one would be empty', async t => {
+  const shell = openShell(t.testdir())
+  const { code, error } = await shell.run(['send', '--subject', '@-', '--text', '@-'], 'Hello')
+  t.equal(code, 2)
+  t.match(error, {
+    ...{ statusCode: null, name: 'cli_error' },
+    message: 'The standard input can be read only once: give one of the values in another way.',
+  })
+  t.strictSame(sent, [])
+})

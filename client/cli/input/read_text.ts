@@ -14,8 +14,12 @@ export function readText(given: string): string {
   }
 }
 
-/** Reads the standard input to its end. Ctrl-C ends the process meanwhile, since no handler of the signal can run. */
+let isInputRead = false
+
+/** Reads the standard input to its end, which is possible once: the second time, it would be empty. Ctrl-C ends the process meanwhile, since no handler of the signal can run. */
 export function readInput(): Uint8Array {
+  if (isInputRead) throw cliError('The standard input can be read only once: give one of the values in another way.')
+  isInputRead = true
   const handlers = process.rawListeners('SIGINT') as (() => void)[]
   process.removeAllListeners('SIGINT')
   try {
