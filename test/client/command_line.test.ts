@@ -302,6 +302,14 @@ t.test('profiles store keys in a file that only the owner may read', async t => 
     { name: 'default', is_current: true },
     { name: 'sending', is_current: false },
   ])
+  for (const args of [
+    ['whoami', '-p'],
+    ['logout', '--name'],
+    ['profiles', '--use'],
+  ]) {
+    const { error } = await alone.run([...args, 'constructor'])
+    t.match(error, { name: 'cli_error', message: 'There is no profile "constructor": see `mailbrook profiles`.' })
+  }
   await alone.run(['logout'])
   shows(t, (await alone.run(['profiles'])).lines, [{ name: 'sending', is_current: true }])
 })

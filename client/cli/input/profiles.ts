@@ -20,7 +20,8 @@ export class Profiles {
   find(name?: string): Profile | null {
     const { current, profiles } = this.#read()
     const wanted = name ?? current
-    const found = wanted === null ? undefined : profiles[wanted]
+    // A name such as `constructor` is not that of a member of every object.
+    const found = wanted !== null && Object.hasOwn(profiles, wanted) ? profiles[wanted] : undefined
     if (name !== undefined && !found)
       throw cliError(`There is no profile ${JSON.stringify(name)}: see \`mailbrook profiles\`.`)
     return found ?? null
