@@ -30,9 +30,9 @@ export const showErrors: Middleware = async (ctx, next) => {
 function rejection({ config }: Context, { name, statusCode, message }: ApiError): [title: string, body: Html] {
   const overview = html`<p><a href="/">Go to the overview</a></p>`
   if (name === 'not_found') return ['Not found', html`<p>There is no page at this address.</p>${overview}`]
-  // Browsers that open the server at another address than BASE_URL send an origin that is not accepted.
-  const hint = html`<p>The address of this server is <a href="${config.BASE_URL}">${config.BASE_URL}</a>. Forms are accepted only from there.</p>`
-  return ['Request rejected', html`<p role="alert">${message}</p>${statusCode === 403 ? hint : overview}`]
+  // Forms are rejected with 403 from pages at another address than that of the server.
+  const ownPage = html`<p><a href="${config.BASE_URL}">Go to ${config.BASE_URL}</a></p>`
+  return ['Request rejected', html`<p role="alert">${message}</p>${statusCode === 403 ? ownPage : overview}`]
 }
 
 async function failure(ctx: Context, isOverload: boolean): Promise<[title: string, body: Html]> {

@@ -16,7 +16,10 @@ export function readText(given: string): string {
 
 let isInputRead = false
 
-/** Reads the standard input to its end, which is possible once: the second time, it would be empty. Ctrl-C ends the process meanwhile, since no handler of the signal can run. */
+/**
+ * Reads the standard input to its end, which is possible once: the second time, it would be empty. Ctrl-C ends the process
+ * meanwhile, since no handler of the signal can run.
+ */
 export function readInput(): Uint8Array {
   if (isInputRead) throw cliError('The standard input can be read only once: give one of the values in another way.')
   isInputRead = true
