@@ -20,12 +20,15 @@ async function call(name: string, given: object): Promise<string[]> {
   return (content as { text: string }[]).map(({ text }) => text)
 }
 
+/** The result in a text, which may begin with a warning. */
+const resultIn = (text: string): Record<string, string> => JSON.parse(text.slice(text.indexOf('{')))
+
 /** Reads a text to its end, as the notes say. Returns its parts. */
 async function readOn(name: string, given: object, member: string): Promise<string[]> {
   const parts: string[] = []
   for (let offset: string | undefined = '0'; offset !== undefined; ) {
     const [text = '', note = ''] = await call(name, { ...given, offset: Number(offset) })
-    parts.push(JSON.parse(text.slice(text.indexOf('{')))[member])
+    parts.push(resultIn(text)[member] ?? '')
     offset = /with `offset`: (\d+)/.exec(note)?.[1]
   }
   return parts
@@ -44,8 +47,9 @@ t.test('get_email, preview_email and render_template cut long texts, and return 
     ['render_template', { id: template.body.id }],
   ] as const) {
     const [text = '', ...notes] = await call(name, given)
+    const result = resultIn(text)
     t.strictSame(
-      [JSON.parse(text).html, JSON.parse(text).text, notes],
+      [result.html, result.text, notes],
       [
         ...[LONG.slice(0, 19_999), 'Short'],
         [
