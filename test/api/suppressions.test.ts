@@ -1,9 +1,8 @@
 import t from 'tap'
 import { purge } from '#tasks/purge.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { naughtyStrings } from '#test/support/naughty_strings.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -177,8 +176,7 @@ t.test('a refused recipient is suppressed with the SMTP reply, permanently', asy
   const sender = await newAccount(world)
   const body = { from: `me@${sender.domain}`, to: ['gone@y.com', 'fine@y.com'], subject: 'Hi' }
   const { body: email } = await api.request('POST', '/api/emails', { key: sender.key, body })
-  await send_emails({ email_ids: [email.id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [email.id])
 
   const all = async () => (await api.request('GET', '/api/suppressions', { key: sender.key })).body.data
   const expected = {
@@ -207,8 +205,7 @@ t.test('a bounce replaces an expired suppression', async t => {
   inbox.refuse(550, '5.1.1 No such user')
   const body = { from: `me@${sender.domain}`, to: 'back@y.com', subject: 'Hi' }
   const { body: email } = await api.request('POST', '/api/emails', { key, body })
-  await send_emails({ email_ids: [email.id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [email.id])
   t.match((await api.request('GET', '/api/suppressions/back@y.com', { key })).body, {
     reason: 'bounce',
     expires_at: null,

@@ -5,11 +5,10 @@ import { dirname, join } from 'node:path'
 import { Resend } from 'resend'
 import t from 'tap'
 import { setUp } from '#flows/accounts/create_sandbox.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { ROOT } from '#test/support/root.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
@@ -86,8 +85,7 @@ t.test('the first curl command of the README sends, with the responses it shows'
   shows(t, queue, [{ state: 'queued', attempts: 0, last_reply: null }])
 
   const work = openWork(t, world)
-  await send_emails({ email_ids: [answer.id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [answer.id])
   const { body: email } = await api.request('GET', `${path}/${answer.id}`)
   shows(t, email, { object: 'email', status: 'delivered', events: [{ type: 'sent' }, { type: 'delivered' }] })
   t.notOk('queue' in email)
@@ -105,8 +103,7 @@ t.test('the receiver in docs/webhooks.md accepts our webhooks and refuses others
   const api = await startApi(t, world, account.key)
   const { id, signing_secret: secret } = await addWebhook(world, account.id, { endpoint: hook.url, events: ['*'] })
   const work = openWork(t, world, 'capture')
-  await send_emails({ email_ids: [await acceptEmail(world, account, { subject: 'Grüße 🦄' })] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [await acceptEmail(world, account, { subject: 'Grüße 🦄' })])
   await work.webhooks.offer([{ account_id: account.id, id: Number(id) }])
   await work.webhooks.idle()
   await api.request('POST', `/api/webhooks/${id}/test`)

@@ -3,10 +3,9 @@ import t from 'tap'
 import { indexEmails } from '#flows/sending/index_emails.ts'
 import { prepareTemplate } from '#flows/templates/change_template.ts'
 import { SHORT_CONTENT } from '#sql/files/blobs.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { choosePlan, suppress } from '#test/support/database/states.ts'
 import { compose, receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -132,8 +131,7 @@ async function fill(account: TestAccount): Promise<TestAccount> {
   const long = Buffer.alloc(SHORT_CONTENT + 1).toString('base64')
   const id = await acceptEmail(world, account, { attachments: [{ filename: 'x', content: long }] })
   const work = openWork(t, world, 'capture')
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   await pg.query(`INSERT INTO kept_message_ids VALUES ($1, 'a@b.co', $2)`, [account.id, id])
   await pg.query(`INSERT INTO idempotency_keys VALUES ($1, '/emails', 'key', '', '{}')`, [account.id])
   await suppress(world, account.id, 'a@b.com')

@@ -3,8 +3,8 @@ import { newId } from '#lib/ids.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
 import { storeContents } from '#sql/contents/contents.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
+import type { Work } from '#tasks/task.ts'
 import type { Api } from './api.ts'
-import type { TestWork } from './sending.ts'
 import { waitUntil } from './wait_until.ts'
 import type { TestAccount } from './world.ts'
 
@@ -85,7 +85,7 @@ export async function sendUntil(work: CampaignWork, campaign: QueuedCampaign, st
   await sendUntilTrue(work, campaign, isThere, `the campaign is ${status}`)
 }
 
-type CampaignWork = TestWork & { ahead?: number }
+type CampaignWork = Work & { ahead?: number }
 
 /** Like `sendUntil`, until a condition is true. */
 export async function sendUntilTrue(

@@ -16,6 +16,7 @@ import { NewEmail } from '#lib/sending/new_email.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import type { Email } from '#sql/sending/email_records.ts'
 import { findEmail } from '#sql/sending/emails.ts'
+import { send_emails } from '#tasks/send_emails.ts'
 import type { Work } from '#tasks/task.ts'
 import { HOOK_TIMES } from '#test/support/webhooks/webhook_receiver.ts'
 import type { TestAccount } from './world.ts'
@@ -30,8 +31,6 @@ export const TEST_TIMES: SenderTimes = {
 }
 export const TEST_TIMEOUTS: SmtpTimeouts = { connect: 1_000, message: 2_000, dot: 1_000 }
 
-export type TestWork = Work & { sender: Sender }
-
 type SendingOptions = { times?: SenderTimes; timeouts?: SmtpTimeouts; room?: number; hook_times?: WebhookTimes }
 
 /** The services of tasks. The sender sends only what it is offered until `sender.start()` makes it poll. */
@@ -40,7 +39,7 @@ export function openWork(
   foundation: Foundation,
   mail_transport: string = foundation.config.MAIL_TRANSPORT,
   { timeouts = TEST_TIMEOUTS, hook_times = HOOK_TIMES, ...options }: SendingOptions = {},
-): TestWork {
+): Work {
   const config = { ...foundation.config, MAIL_TRANSPORT: mail_transport }
   const { pool, log, secrets } = foundation
   const transport = createTransport({ config, pool, log, timeouts })
@@ -62,6 +61,12 @@ export function openWork(
     blobs,
     dns: createDns(config.DNS_SERVERS),
   }
+}
+
+/** Sends emails like a worker that gets their job, and waits for their results. */
+export async function deliverEmails(work: Work, email_ids: string[]): Promise<void> {
+  await send_emails({ email_ids }, work)
+  await work.sender.idle()
 }
 
 /** Accepts an email like POST /emails; returns its id. */

@@ -3,9 +3,8 @@ import t from 'tap'
 import { indexEmails } from '#flows/sending/index_emails.ts'
 import { forgetExpiredEmails } from '#sql/sending/emails.ts'
 import { purge } from '#tasks/purge.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t, { EMAIL_RETENTION_DAYS: '1' })
@@ -45,8 +44,7 @@ t.test('contents, recipients and events of settled emails are deleted, counts st
     acceptEmail(world, account, { ...fields, scheduled_at: 'in 1 hour' }),
   ])
   const ids = [old, other] as string[]
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
   await indexEmails(world.pool, INDEX)
   t.strictSame((await search('giraffe')).sort(), [old, other, waiting].sort())
   const { body: before } = await api.request('GET', `/api/emails/${old}`)
@@ -73,8 +71,7 @@ t.test('contents, recipients and events of settled emails are deleted, counts st
 
 t.test('old emails are deleted in slices', async t => {
   const ids = await Promise.all(Array.from({ length: 7 }, () => acceptEmail(world, account)))
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
   await sleep(5)
   const counts = []
   for (let n = 0; n < 4; n++) counts.push(await forgetExpiredEmails(world.pool, 0, 3))

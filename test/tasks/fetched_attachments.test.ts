@@ -5,7 +5,7 @@ import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { makeDue } from '#test/support/database/states.ts'
 import { ALLOWED, FORBIDDEN, startServer } from '#test/support/http/fetching.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -37,8 +37,7 @@ const url = (path: string) => `http://${ALLOWED}:${port}${path}`
 async function send(paths: string[]): Promise<string> {
   const attachments = paths.map((path, i) => ({ filename: `${i}.bin`, path: url(path) }))
   const id = await acceptEmail(world, account, { attachments })
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   return id
 }
 
@@ -78,8 +77,7 @@ t.test('an attachment path that is unavailable is retried', async t => {
   shows(t, await readEmail(world, account, id), { status: 'delivery_delayed', queue: [{ attempts: 1 }] })
   is_away = false
   await makeDue(world, id)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   shows(t, await readEmail(world, account, id), { status: 'delivered' })
 })
 
@@ -90,12 +88,10 @@ t.test('all attempts send the file that was fetched first', async t => {
   inbox.refuse(451, 'Later', 'data')
   const id = await acceptEmail(world, account, { to: ['a@y.com', 'b@z.com'], attachments })
   const before = requests
-  await send_emails({ email_ids: [id] }, relay)
-  await relay.sender.idle()
+  await deliverEmails(relay, [id])
   inbox.accept()
   await makeDue(world, id)
-  await send_emails({ email_ids: [id] }, relay)
-  await relay.sender.idle()
+  await deliverEmails(relay, [id])
 
   t.equal(requests - before, 1)
   t.equal(inbox.messages.length, 2)

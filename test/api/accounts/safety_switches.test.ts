@@ -1,10 +1,9 @@
 import t from 'tap'
 import { type Party, pauseParty, resumeParty } from '#sql/safety/pauses.ts'
 import { pausePlatform, resumePlatform, setTransportFault } from '#sql/safety/platform.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { choosePlan, makeDue } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -132,8 +131,7 @@ t.test('an unusable signing key makes mail wait and refuses new sends', async t 
   const accept = () => acceptEmail(world, account)
   const deliver = async (id: string) => {
     await makeDue(world, id)
-    await send_emails({ email_ids: [id] }, work)
-    await work.sender.idle()
+    await deliverEmails(work, [id])
     return readEmail(world, account, id)
   }
   const id = await accept()

@@ -5,13 +5,12 @@ import { generateApiKey } from '#lib/api_key.ts'
 import { createLog } from '#lib/log.ts'
 import { type DkimKeyRow, listSigningKeys } from '#sql/domains/dkim_keys.ts'
 import { setTransportFault } from '#sql/safety/platform.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { type RequestOptions, startApi } from '#test/support/api.ts'
 import { dumpTables, formsOf } from '#test/support/database/dump.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
 import { readLogs } from '#test/support/request_log.ts'
-import { openWork, readEmail } from '#test/support/sending.ts'
+import { deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { startEchoingRelay } from '#test/support/smtp/echoing_relay.ts'
 import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 
@@ -68,8 +67,7 @@ const send = (fields: object, expected = 200, at = api) =>
 
 async function deliver(id: string, given = foundation): Promise<void> {
   const work = openWork(t, given)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   await setTransportFault(pool, null) // else the refused login would stop sends for a minute
   answers.push(JSON.stringify(await readEmail(given, account, id)))
 }

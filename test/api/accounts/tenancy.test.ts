@@ -2,13 +2,12 @@ import t from 'tap'
 import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
 import { newId } from '#lib/ids.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { addRuns } from '#test/support/automation_definitions.ts'
 import { suppress } from '#test/support/database/states.ts'
 import { POLL } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -30,8 +29,7 @@ const attachments = [{ filename: 'x', content: 'eA==' }]
 const mineWithFile = await acceptEmail(world, mine, { attachments })
 const sent = await acceptEmail(world, theirs)
 const work = openWork(t, world, 'capture')
-await send_emails({ email_ids: [sent] }, work)
-await work.sender.idle()
+await deliverEmails(work, [sent])
 const waiting = await acceptEmail(world, theirs, { cc: ['x@example.com'] })
 const scheduled = await acceptEmail(world, theirs, { scheduled_at: 'in 2 hours' })
 const withFile = await acceptEmail(world, theirs, { attachments })

@@ -1,13 +1,12 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { sql } from '#sql/pool.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { makePolled } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
@@ -23,8 +22,7 @@ t.test('DELETE /contacts/:id?erase=true erases all data of a person', async t =>
   const { id } = (await post('/contacts', { email: person, domain: account.domain, first_name: 'Ann' })).body
   const alone = await acceptEmail(world, account, { to: person, subject: 'To Ann', text: 'For Ann alone' })
   const together = await acceptEmail(world, account, { to: [person, 'bob@y.com'], subject: 'To both' })
-  await send_emails({ email_ids: [alone, together] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [alone, together])
   const scheduled = await acceptEmail(world, account, { to: person, scheduled_at: 'in 2 hours' })
   const received = await receive(work, account, await compose({ from: person, text: 'From Ann' }))
   const other = await receive(work, account, await compose({ from: 'bob@y.com', text: 'From Bob' }))
@@ -112,8 +110,7 @@ t.test('erasing deletes email that has the address several times', async t => {
     cc: `Ann <${person.toUpperCase()}>`,
     subject: 'Twice',
   })
-  await send_emails({ email_ids: [copied] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [copied])
   shows(t, await api.request('DELETE', `/api/contacts/${id}?erase=true`), { body: { erased: { emails: 1 } } })
   shows(t, await get(`/emails/${copied}`), { to: [], subject: '' })
 })
@@ -144,8 +141,7 @@ t.test('an address that is no contact any more is erased', async t => {
   const person = 'gone@erase.com'
   const { id } = await call('POST', '/contacts', { email: person, domain: account.domain })
   const sent = await acceptEmail(world, account, { to: person, text: 'For her alone' })
-  await send_emails({ email_ids: [sent] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [sent])
   await receive(work, account, await compose({ from: person, text: 'From her' }))
   await call('POST', '/suppressions', { email: person })
   await call('POST', '/events/send', {

@@ -1,9 +1,8 @@
 import t from 'tap'
 import { sql } from '#sql/pool.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -17,16 +16,14 @@ t.test('erasing finds email that was accepted meanwhile, for example by a campai
   const person = 'ann@late.com'
   const { id } = (await api.request('POST', '/api/contacts', { body: { email: person, domain: account.domain } })).body
   const before = await acceptEmail(world, account, { to: person })
-  await send_emails({ email_ids: [before] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [before])
 
   const lock = sql.unsafe`SELECT pg_advisory_xact_lock(hashtextextended(${`contacts ${account.id}`}, 0))`
   const other = await begin(world, tx => tx.run(lock))
   const erasing = api.request('DELETE', `/api/contacts/${id}?erase=true`)
   await untilBlocked(world, '%lock_contacts%')
   const sent = await acceptEmail(world, account, { to: person })
-  await send_emails({ email_ids: [sent] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [sent])
   const waiting = await acceptEmail(world, account, { to: person })
   await other.commit()
 

@@ -5,14 +5,13 @@ import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import { createLog } from '#lib/log.ts'
 import { listDkimKeys } from '#sql/domains/dkim_keys.ts'
 import { rotate_dkim_keys } from '#tasks/rotate_dkim_keys.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { verify_domain } from '#tasks/verify_domain.ts'
 import { startApi } from '#test/support/api.ts'
 import { ANYBODY } from '#test/support/delivering.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { passesOf, verdictsOf } from '#test/support/mail/dkim.ts'
-import { acceptEmail, openWork, TEST_TIMES } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -239,8 +238,7 @@ async function statesOf(domain_id: string): Promise<Record<string, string>> {
 
 async function send({ name }: PresentedDomain): Promise<void> {
   const id = await acceptEmail(world, account, { from: `a@${name}` })
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
 }
 
 /** Sends a message; returns the verdicts of a receiver on its signatures. */

@@ -4,14 +4,13 @@ import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import type { DomainStatus } from '#lib/domains/domain_status.ts'
 import { newId } from '#lib/ids.ts'
 import { sql } from '#sql/pool.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { verify_domain } from '#tasks/verify_domain.ts'
 import { type Answer, startApi } from '#test/support/api.ts'
 import { givePlan, makeDue, suppress } from '#test/support/database/states.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { naughtyStrings } from '#test/support/naughty_strings.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
@@ -419,8 +418,7 @@ t.test('DELETE /domains/:id removes keys and fails queued mail; suppressions sta
   t.match(await as('GET', '/domains', limited.key), { status: 403, body: { name: 'invalid_api_key' } })
 
   await makeDue(world, scheduled)
-  await send_emails({ email_ids: [queued, scheduled] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [queued, scheduled])
   shows(t, await readEmail(world, other, queued), { status: 'failed' })
   shows(t, await readEmail(world, other, scheduled), { status: 'failed' })
   const asked = await as('GET', `/emails/${queued}`)

@@ -5,7 +5,7 @@ import { Agent, request } from 'undici'
 import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -116,8 +116,7 @@ t.test('attachments are listed, downloaded and sent unchanged', async t => {
     'cache-control': /private/,
   })
 
-  await send_emails({ email_ids: [body.id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [body.id])
   const captured = await findCapturedMessage(world.pool, body.id)
   const { attachments } = await simpleParser(captured?.message as Buffer, { skipImageLinks: true })
   t.strictSame(

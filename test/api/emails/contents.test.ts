@@ -3,9 +3,8 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { claimDeliveries } from '#sql/delivery/deliveries.ts'
 import { purge } from '#tasks/purge.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -30,8 +29,7 @@ const show = async (id: string) => (await api.request('GET', `/api/emails/${id}`
 /** Sends the email and returns the parts of the message that arrives. */
 async function deliver(id: string) {
   const before = inbox.messages.length
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   const raw = inbox.messages.slice(before).map(message => message.raw)
   const [message] = await Promise.all(raw.map(bytes => PostalMime.parse(bytes)))
   const line = (text?: string) => text?.replace(/\n$/, '') ?? null

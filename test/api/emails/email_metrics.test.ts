@@ -2,12 +2,11 @@ import { type GetEmailsMetricsOptions, Resend } from 'resend'
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { applyReportedOutcome, type ReportedOutcome } from '#sql/receiving/reports.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, queueCampaign, sendUntil } from '#test/support/campaigns.ts'
 import { countMetrics, countsIn } from '#test/support/metrics.ts'
 import { compose, receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeHit, record } from '#test/support/tracking.ts'
 import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -25,8 +24,7 @@ async function ask({ key }: TestAccount, options?: GetEmailsMetricsOptions) {
 
 async function send(from: TestAccount, to: string[], fields: object = {}): Promise<string> {
   const id = await acceptEmail(world, from, { to, html: '<a href="https://acme.com/">x</a>', ...fields })
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   return id
 }
 

@@ -1,8 +1,7 @@
 import t from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -16,8 +15,7 @@ const work = openWork(t, world, sink.url)
 const tryNow = (id: string, key?: string) =>
   api.request('POST', `/api/emails/${id}/try-now`, key === undefined ? {} : { key })
 const deliver = async (id: string) => {
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
 }
 const countJobs = async (id: string) => {
   const { rows } = await world.pool.pg.query(

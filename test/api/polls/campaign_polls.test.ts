@@ -1,11 +1,10 @@
 import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
 import { removeCampaignsOfDomain } from '#flows/campaigns/remove_campaigns.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, createDraft, sendUntil } from '#test/support/campaigns.ts'
 import { POLL, readPollState } from '#test/support/polls.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -145,8 +144,10 @@ t.test('a test email shows the poll and stores no answer', async t => {
   }
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
-  await send_emails({ email_ids: emails.map(({ id }) => id) }, work)
-  await work.sender.idle()
+  await deliverEmails(
+    work,
+    emails.map(({ id }) => id),
+  )
   const [path = '', ...others] = (await linksOf(inbox)).get('boss@b.com') ?? []
   t.equal(others.length, 3, 'of both variants')
   const before = await readPollState(world, account)

@@ -1,10 +1,9 @@
 import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { processBatch } from '#test/support/delivering.ts'
 import { makePolled, POLL } from '#test/support/polls.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -37,8 +36,7 @@ async function send(t: Test, given: object = {}) {
   const work = openWork(t, world, inbox.url)
   const { status, text, body } = await post('/emails', fields(given))
   if (status !== 200) throw new Error(text)
-  await send_emails({ email_ids: [body.id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [body.id])
   const messages = inbox.messages.toSorted((a, b) => (String(a.rcpt_to) < String(b.rcpt_to) ? -1 : 1))
   const parsed = await Promise.all(messages.map(({ raw }) => PostalMime.parse(raw)))
   const unix = (text = '') => text.replaceAll('\r\n', '\n')

@@ -3,8 +3,7 @@ import { Resend } from 'resend'
 import { Webhook as StandardWebhook } from 'standardwebhooks'
 import { Webhook as Svix } from 'svix'
 import t from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
-import { acceptEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 import { newAccount } from '#test/support/world.ts'
@@ -18,8 +17,7 @@ t.test('packages that verify webhooks accept the signatures of real deliveries',
     subject: 'Grüße 🦄 \u2028 "x" \\ Ω',
     from: `Jürgen <me@${owner.domain}>`,
   })
-  await send_emails({ email_ids: [email] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [email])
   await deliver(id, owner)
   const { body, headers, json } = await hook.until(({ json }) => json.data?.email_id === email)
 

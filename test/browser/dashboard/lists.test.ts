@@ -1,8 +1,7 @@
 import t from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 
 const dashboard = await openDashboard(t)
@@ -17,8 +16,7 @@ t.test('rows without a subject or recipients have links that can be followed', a
   await owner.click('tbody a:text-is("(no subject)")')
   await owner.waitForSelector('h1:text-is("(no subject)")')
   const work = openWork(t, world)
-  await send_emails({ email_ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, email_ids)
   await api.request('DELETE', `/api/contacts/${contact.id}?erase=true`)
   for (const path of ['/', '/emails']) {
     await owner.goto(path)

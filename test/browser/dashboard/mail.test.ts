@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { startForbidden } from '#test/support/http/fetching.ts'
 import { compose, receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount } from '#test/support/world.ts'
@@ -85,8 +84,7 @@ t.test('the first email is captured and opened from the overview', async t => {
   const html = '<p id="hello">It works. <img src="cid:pixel"></p>'
   const id = await acceptEmail(world, account, { to: 'Ann <ann@y.com>', subject: 'First', html, attachments })
   const work = openWork(t, world)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   await owner.goto('/')
   await owner.click('section:has(h2:text("Captured")) a:text("ann@y.com")')
   await owner.waitForSelector('h1:text("First")')
@@ -105,8 +103,7 @@ t.test('the first email is captured and opened from the overview', async t => {
 
   const other = await newAccount(world)
   const theirs = await acceptEmail(world, other)
-  await send_emails({ email_ids: [theirs] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [theirs])
   for (const path of ['', '/preview', '/raw', '/files/0']) {
     t.equal((await owner.request.get(`/captured/${theirs}${path}`, { headers: { accept: 'text/html' } })).status(), 404)
   }
@@ -152,8 +149,7 @@ t.test('emails in doubt are found and released together', async t => {
   const to = ['drop-post-dot-1@y.com', 'drop-post-dot-2@y.com']
   // One after the other, since they are listed in this order.
   const ids = await Array.fromAsync(to, one => acceptEmail(world, account, { to: one, subject: `To ${one}` }))
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
   await owner.goto('/')
   await owner.click('a:text("Emails are in doubt")')
   await owner.waitForURL(/folder=in\+doubt/)

@@ -1,12 +1,11 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Role } from '#lib/members/roles.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
 import { compose, receive } from '#test/support/receiving.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount } from '#test/support/world.ts'
 import { rooms } from '#web/pages/index.ts'
@@ -59,8 +58,7 @@ async function fill(): Promise<Record<string, string>> {
   const segments = await post('/segments', { name: HOSTILE, domain })
   const contacts = await post('/contacts', { email: 'anna@acme.org', first_name: HOSTILE, domain })
   const emails = await post('/emails', { from, to: ['anna@acme.org'], poll, ...content, subject: TURNED })
-  await send_emails({ email_ids: [emails] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [emails])
   const webhooks = await post('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['*'] })
   const topics = await post('/topics', { name: HOSTILE, description: HOSTILE, default_subscription: 'opt_in' })
   const { body: told } = await api.request('GET', `/api/webhooks/${webhooks}/events`)

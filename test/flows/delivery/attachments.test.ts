@@ -9,7 +9,7 @@ import { LONG_CONTENT } from '#sql/delivery/prepare/emails_to_send.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { ANYBODY } from '#test/support/delivering.ts'
-import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -94,8 +94,7 @@ t.test('large mail is sent as room becomes free', async t => {
   const { sink, work } = await open(t)
   const addresses = ['1@y.com', ['2@y.com', '3@z.com'], '4@y.com', '5@z.com', '6@z.com']
   const ids = await Promise.all(addresses.map(to => acceptEmail(world, account, { to, text: large })))
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
   t.equal(sink.messages, 6)
   for (const id of ids) shows(t, await readEmail(world, account, id), { status: 'delivered' })
 })
@@ -104,8 +103,7 @@ t.test('captured messages of any size are stored byte for byte', async t => {
   const work = openWork(t, world, 'capture')
   const texts = ['one', 'x'.repeat(1 << 20), '\\x00 \\ "', 'four', '']
   const ids = await Promise.all(texts.map(text => acceptEmail(world, account, { text })))
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
   for (const [i, id] of ids.entries()) {
     const captured = await findCapturedMessage(world.pool, id)
     const composed = await (await prepare(id)).compose(ANYBODY)

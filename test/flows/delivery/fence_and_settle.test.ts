@@ -10,7 +10,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { endLeases } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -45,8 +45,7 @@ t.test('a result is written once if the reply of Postgres was lost', async t => 
   const { proxy, sink, work } = await open(t)
   const id = await accept('perm-550@y.com')
   const cut = proxy.cutReply('settle_deliveries')
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   await cut
   shows(t, await readEmail(world, account, id), { status: 'bounced', events: [{ type: 'bounced' }] })
   t.equal((await readEmail(world, account, id)).events.length, 1)
@@ -58,15 +57,13 @@ t.test('the final dot is not sent if the fence reply was lost', async t => {
     const { proxy, sink, work } = await open(t)
     const id = await accept('ok@y.com')
     const cut = proxy[lose]('fence_deliveries')
-    await send_emails({ email_ids: [id] }, work)
-    await work.sender.idle()
+    await deliverEmails(work, [id])
     await cut
     const queue = [{ state: 'queued', attempts: 0, reason: /^The message was not ended: / }]
     shows(t, await readEmail(world, account, id), { status: 'queued', events: [], queue }, lose)
     t.equal(sink.messages, 0)
 
-    await send_emails({ email_ids: [id] }, work)
-    await work.sender.idle()
+    await deliverEmails(work, [id])
     shows(t, await readEmail(world, account, id), { status: 'delivered' })
     t.equal(sink.messages, 1)
   }
@@ -81,8 +78,7 @@ t.test('deliveries of a claim whose reply was lost are released by the sweep', a
   t.strictSame(await countStates([id]), { 'sending pre': 1 })
   await endLeases(world, [id])
   await sweepDeliveries(world.pool, world.log, world.config)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   shows(t, await readEmail(world, account, id), { status: 'delivered' })
   t.equal(sink.messages, 1)
 })

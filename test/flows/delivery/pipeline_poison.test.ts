@@ -1,8 +1,7 @@
 import t, { type Test } from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { makeDue } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -44,8 +43,7 @@ for (const [name, [statement, reason, attempts]] of Object.entries(poisons)) {
     await pg.query(statement, [poisoned])
 
     for (let attempt = 1; attempt <= attempts; attempt++) {
-      await send_emails({ email_ids: ids }, work)
-      await work.sender.idle()
+      await deliverEmails(work, ids)
       t.equal(sink.messages, 29)
       if (attempt === attempts) break
       shows(t, await find(poisoned), { state: 'queued', attempt, reason, status: 'delivery_delayed' })
@@ -74,8 +72,7 @@ t.test('an unusable signing key delays only the mail of its domain', async t => 
   const [broken, sound] = [await acceptEmail(world, other), await acceptEmail(world, account)]
   await pg.query(`UPDATE dkim_keys SET private_key = 'x' WHERE account_id = $1`, [other.id])
   const tried_at = Date.now()
-  await send_emails({ email_ids: [broken, sound] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [broken, sound])
 
   shows(t, await readEmail(world, account, sound), { status: 'delivered' })
   const { queue, status } = await readEmail(world, other, broken)

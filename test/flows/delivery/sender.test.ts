@@ -5,7 +5,7 @@ import { toDraft } from '#flows/sending/draft_emails.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
-import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -84,8 +84,7 @@ t.test('a domain that may no longer send sends nothing', async t => {
   await world.pool.pg.query(`UPDATE emails SET domain_id = gen_random_uuid() WHERE id = $1`, [gone])
   await world.pool.pg.query(`UPDATE emails SET domain_id = $2 WHERE id = $1`, [foreign, domain_id])
   await world.pool.pg.query(`UPDATE domains SET status = 'failed' WHERE id = $1`, [account.domain_id])
-  await send_emails({ email_ids: [gone, foreign, refused] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [gone, foreign, refused])
 
   const reason = 'The domain may no longer send.'
   for (const id of [gone, foreign, refused]) {
@@ -104,8 +103,7 @@ t.test('cached keys do not sign for a failed, paused or deleted domain', async t
     const sink = await open(t)
     const work = openWork(t, world, sink.url, PATIENT)
     const send = async (id: string) => {
-      await send_emails({ email_ids: [id] }, work)
-      await work.sender.idle()
+      await deliverEmails(work, [id])
       return readEmail(world, account, id)
     }
     shows(t, await send(await acceptEmail(world, account)), { status: 'delivered' })

@@ -5,7 +5,7 @@ import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { endLeases } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -19,14 +19,12 @@ const sweep = () => sweepDeliveries(world.pool, world.log, world.config)
 t.test('a delivery whose lease expires before the fence sends no final dot', async t => {
   const { url, arrived, id } = await openLosing(t, expire)
   const work = openWork(t, world, url)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   t.equal(arrived.length, 0)
   shows(t, await findDelivery(id), { state: 'queued', attempt: 0, phase: null, lease_owner: null, lost_count: 0 })
   shows(t, await readEmail(world, account, id), { status: 'queued', events: [], queue: [{ attempts: 0 }] })
 
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   shows(t, await findDelivery(id), { state: 'delivered', attempt: 1 })
   t.equal(arrived.length, 1)
 })
@@ -36,13 +34,11 @@ t.test('a delivery that the sweep took is sent once, by another worker', async t
     await expire(id)
     await sweep()
     shows(t, await findDelivery(id), { state: 'queued', attempt: 1, lost_count: 1 })
-    await send_emails({ email_ids: [id] }, other)
-    await other.sender.idle()
+    await deliverEmails(other, [id])
   })
   const work = openWork(t, world, url)
   const other = openWork(t, world, url)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
 
   shows(t, await findDelivery(id), { state: 'delivered', attempt: 2 })
   shows(t, await readEmail(world, account, id), {
@@ -61,8 +57,7 @@ t.test('a delivery that the same worker claims again is sent once', async t => {
     t.not((await findDelivery(id)).lease_owner, lease_owner, 'the two claims are distinguished')
   })
   const work = openWork(t, world, url)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
 
   shows(t, await findDelivery(id), { state: 'delivered', attempt: 2 }, 'both attempts have ended')
   t.equal(arrived.length, 1)

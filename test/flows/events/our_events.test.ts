@@ -2,14 +2,13 @@ import t from 'tap'
 import { z } from 'zod'
 import { sql } from '#sql/pool.ts'
 import { recordHits } from '#sql/tracking/hits.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { storeAutomation, waitFor } from '#test/support/automation_runs.ts'
 import { letWait, runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { Imports } from '#test/support/contacts/imports.ts'
 import { compose, receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeHit, makeTracked, record } from '#test/support/tracking.ts'
 import { makeRecipient } from '#test/support/unsubscribing.ts'
@@ -31,8 +30,7 @@ const entered = async (automation: string) =>
 
 async function send(fields: object): Promise<string> {
   const id = await acceptEmail(world, account, fields as Record<string, unknown>)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   return id
 }
 
@@ -122,8 +120,7 @@ t.test('an automation is not started by its own mail', async t => {
     [account.id, sender, { email_id: id }],
   )
   await pg.query('UPDATE emails SET automation_id = $2 WHERE id = $1', [id, own])
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   t.equal((await runsOf(world, own)).length, 3)
   shows(t, await runsOf(world, other), [{ depth: 3, payload: { automation_id: own } }])
 })

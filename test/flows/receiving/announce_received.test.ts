@@ -1,11 +1,10 @@
 import t from 'tap'
 import { returnPathLocal } from '#lib/mail/return_path.ts'
 import { parse_email } from '#tasks/parse_email.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { MIME_BOMBS } from '#test/support/mail/mime_bombs.ts'
 import { compose, receive, storeMessages } from '#test/support/receiving.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newListener, subscribe, takeEvents, takeEventTypes } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -127,8 +126,7 @@ t.test('a reply is announced as email.replied, after email.received', async t =>
 
 t.test('bounce reports and mail to return paths are not announced as received', async t => {
   const email_id = await acceptEmail(world, account)
-  await send_emails({ email_ids: [email_id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [email_id])
   t.strictSame(await takeEventTypes(world, account.id), ['email.sent', 'email.delivered'])
   const { rows } = await pg.query('SELECT id FROM deliveries WHERE email_id = $1', [email_id])
   const path = `${returnPathLocal(rows[0].id, world.secrets)}@${account.domain}`

@@ -12,10 +12,9 @@ import {
 import { applyReportedOutcome, type ReportedOutcome } from '#sql/receiving/reports.ts'
 import { announceEmails } from '#sql/sending/announce_emails.ts'
 import { upsertSuppressions } from '#sql/suppressions/suppression_changes.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { ageEmail } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newListener, takeEvents, takeEventTypes } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -132,8 +131,7 @@ t.test('simulated emails fire the same events', async t => {
   const mailboxes = ['delivered', 'bounced', 'complained', 'suppressed', 'whoever']
   const at = (mailbox: string) => `${mailbox}@${world.config.SIMULATOR_DOMAIN}`
   const id = await acceptEmail(world, account, { to: mailboxes.map(at) })
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   const events = (await takeEvents(world, account.id)).map(({ type, data }) => [type, data.to, data])
   const none = { type: 'Permanent', subType: 'NoEmail', message: '550 5.1.1 Simulated: no such user' }
   const suppressed = { type: 'OnAccountSuppressionList', reason: 'manual', message: 'Simulated suppression.' }

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { findWebhook } from '#sql/webhooks/webhooks.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
 import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
@@ -17,8 +16,7 @@ t.test('a sent email is announced to the webhooks that subscribe to it', async t
   const account = await newAccount(world)
   const webhook = await addWebhook(world, account.id, { endpoint: hook.url, events: ['email.sent', 'email.delivered'] })
   const email_id = await acceptEmail(world, account, { tags: [{ name: 'a', value: 'b' }] })
-  await send_emails({ email_ids: [email_id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [email_id])
 
   const { json } = await hook.until(({ json }) => json.type === 'email.delivered' && json.data.email_id === email_id)
   shows(t, json, { data: { from: `hello@${account.domain}`, to: ['x@y.com'], subject: 'Hello', tags: { a: 'b' } } })

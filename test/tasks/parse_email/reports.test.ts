@@ -15,7 +15,7 @@ import { startApi } from '#test/support/api.ts'
 import { startReceiving } from '#test/support/database/states.ts'
 import { appleUnsubscribe, complaints } from '#test/support/mail/bounces/complaints.ts'
 import { receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newListener, takeEvents, takeEventTypes } from '#test/support/webhooks/webhook_events.ts'
@@ -34,8 +34,7 @@ const captured = openWork(t, world, 'capture')
 /** Sends an email to one recipient; returns its id and its return path. */
 async function send(account: TestAccount, to = 'ann@y.com'): Promise<{ id: string; path: string }> {
   const id = await acceptEmail(world, account, { to: [to] })
-  await send_emails({ email_ids: [id] }, captured)
-  await captured.sender.idle()
+  await deliverEmails(captured, [id])
   const [row] = await query(
     'SELECT mail_from FROM captured_messages m JOIN deliveries d ON d.id = m.delivery_id WHERE d.email_id = $1',
     [id],
@@ -199,8 +198,7 @@ t.test('100 forged reports change nothing, 100 true ones count', async t => {
   const other = await newAccount(world)
   await pool.pg.query('UPDATE domains SET receiving = true WHERE id = ANY($1)', [[account.domain_id, other.domain_id]])
   const ids = await Promise.all(Array.from({ length: 2 }, (_, n) => acceptEmail(world, account, { to: recipients(n) })))
-  await send_emails({ email_ids: ids }, captured)
-  await captured.sender.idle()
+  await deliverEmails(captured, ids)
   const rows = await query(
     `SELECT d.recipient, d.id, m.mail_from FROM deliveries d JOIN captured_messages m ON m.delivery_id = d.id
      WHERE d.account_id = $1 ORDER BY d.recipient`,
@@ -379,8 +377,7 @@ t.test('unreadable mail to a return path stays hidden, and reports are deleted w
 t.test('check_reputation counts late bounces and late rejections', async t => {
   const account = await newAccount(world)
   const ids = await Promise.all(Array.from({ length: 4 }, (_, n) => acceptEmail(world, account, { to: recipients(n) })))
-  await send_emails({ email_ids: ids }, captured)
-  await captured.sender.idle()
+  await deliverEmails(captured, ids)
   const rows = await query(
     'SELECT recipient, mail_from FROM captured_messages m JOIN deliveries d ON d.id = m.delivery_id WHERE d.account_id = $1 LIMIT 41',
     [account.id],

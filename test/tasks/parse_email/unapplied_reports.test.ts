@@ -1,12 +1,11 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { checkQueue } from '#flows/doctor/queue.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { appleUnsubscribe, complaints } from '#test/support/mail/bounces/complaints.ts'
 import { harmlessNotices } from '#test/support/mail/bounces/delivery_notices.ts'
 import { textDelays, textNotices } from '#test/support/mail/bounces/text_notices.ts'
 import { receive } from '#test/support/receiving.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -19,8 +18,7 @@ const account = await newAccount(world)
 /** Sends an email; returns its return path. */
 async function sentFrom(to: string): Promise<string> {
   const id = await acceptEmail(world, account, { to: [to] })
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   const { rows } = await pg.query(
     'SELECT mail_from FROM captured_messages m JOIN deliveries d ON d.id = m.delivery_id WHERE d.email_id = $1',
     [id],

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { chooseByHand } from '#flows/campaigns/ab/decide_winner.ts'
 import { continueCampaign, stopCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
+import type { Work } from '#tasks/task.ts'
 import { startApi } from '#test/support/api.ts'
 import {
   addContacts,
@@ -12,7 +13,7 @@ import {
   sendUntil,
   sendUntilTrue,
 } from '#test/support/campaigns.ts'
-import { openWork, type TestWork } from '#test/support/sending.ts'
+import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -42,12 +43,12 @@ async function openTest(t: Test, contacts: number, fields: object = {}): Promise
 type Opened = {
   account: TestAccount
   campaign: QueuedCampaign
-  work: TestWork
+  work: Work
   ask: (method: string, path: string, body?: object) => Promise<{ status: number; body: object }>
 }
 
 /** Sends the test of a campaign until it waits for a winner. */
-async function waits(work: TestWork, campaign: QueuedCampaign): Promise<void> {
+async function waits(work: Work, campaign: QueuedCampaign): Promise<void> {
   const isSent = async () => {
     const query = 'SELECT decide_at FROM campaign_runs WHERE campaign_id = $1'
     return (await pool.pg.query(query, [campaign.campaign_id])).rows[0].decide_at !== null

@@ -3,11 +3,12 @@ import { newId } from '#lib/ids.ts'
 import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { start_campaigns } from '#tasks/start_campaigns.ts'
+import type { Work } from '#tasks/task.ts'
 import { type Api, startApi } from '#test/support/api.ts'
 import { makeNextRunDue } from '#test/support/campaign_runs.ts'
 import { addContacts, createDraft, type QueuedCampaign, queueCampaign, readCampaign } from '#test/support/campaigns.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
-import { openWork, type TestWork } from '#test/support/sending.ts'
+import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -17,7 +18,7 @@ const { pg } = world.pool
 const work = openWork(t, world, 'capture')
 
 const step = (campaign: QueuedCampaign, limits: { ahead?: number; slice?: number } = {}) =>
-  send_campaign(campaign, { ...work, ...limits } as TestWork)
+  send_campaign(campaign, { ...work, ...limits } as Work)
 
 const addMany = (account: TestAccount, count: number) =>
   addContacts(

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import { newId } from '#lib/ids.ts'
 import { applyReportedOutcome } from '#sql/receiving/reports.ts'
+import type { Work } from '#tasks/task.ts'
 import { unsubscribe_unreachable } from '#tasks/unsubscribe_unreachable.ts'
 import { addContacts, queueCampaign, sendUntil } from '#test/support/campaigns.ts'
-import { openWork, type TestWork } from '#test/support/sending.ts'
+import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -42,7 +43,7 @@ const bouncesOf = async ({ id }: TestAccount) =>
   (await pg.query('SELECT soft_bounces FROM contact_engagement WHERE account_id = $1', [id])).rows[0]?.soft_bounces
 
 /** Runs the jobs of the account; returns how many there were. */
-async function runJobs(work: TestWork, { id }: TestAccount): Promise<number> {
+async function runJobs(work: Work, { id }: TestAccount): Promise<number> {
   const { rows } = await pg.query(
     `DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks k
      WHERE k.id = j.task_id AND k.identifier = 'unsubscribe_unreachable' AND j.payload -> 'contacts' -> 0 ->> 'account_id' = $1

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -11,8 +10,7 @@ t.test('send_emails captures an email and adds its events', async t => {
   const work = openWork(t, world, 'capture')
   const id = await acceptEmail(world, account)
 
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
 
   shows(t, await readEmail(world, account, id), {
     status: 'delivered',

@@ -3,10 +3,11 @@ import { findMtaStsPolicy, upsertMtaStsPolicy } from '#sql/delivery/mta_sts_poli
 import { setDomainTransport } from '#sql/domains/domains.ts'
 import { purge } from '#tasks/purge.ts'
 import { send_emails } from '#tasks/send_emails.ts'
+import type { Work } from '#tasks/task.ts'
 import { ageEmail, makeDue } from '#test/support/database/states.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hosts.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
-import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -46,7 +47,7 @@ t.test('each of three recipients has its own outcome', async t => {
   ])
   await makeDue(world, id)
   const before = sink.messages
-  await deliver(work, [id])
+  await deliverEmails(work, [id])
   shows(t, await queueOf(id), [{ attempt: 1 }, { attempt: 1 }, { recipient: 'tmp-450@one.com', attempt: 2 }])
   t.equal(sink.messages, before, 'only that one is tried again')
 })
@@ -81,7 +82,7 @@ t.test('each SMTP reply gives its state, and only a rejected recipient is suppre
 
   await ageEmail(world, id, 73)
   await makeDue(world, id)
-  await deliver(work, [id])
+  await deliverEmails(work, [id])
   const reason = 'Given up after 72 hours. answers.com asked us to slow down.'
   shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] }, 'for ever')
 })
@@ -126,7 +127,7 @@ t.test('a domain may send directly when the server uses a relay or captures', as
 t.test('a connection lost during the message is retried, not in doubt', async t => {
   const text = 'long '.repeat(2_400_000) // more than the socket buffers hold
   const id = await acceptEmail(world, account, { to: 'drop-mid-body@one.com', text })
-  await deliver(work, [id])
+  await deliverEmails(work, [id])
   shows(t, await queueOf(id), [{ state: 'queued', attempt: 1 }])
 })
 
@@ -242,15 +243,10 @@ async function openFor(t: Test, usual: string, transport: 'capture' | 'relay' | 
   return { by: openWork(t, { ...world, config }, usual), account }
 }
 
-async function send(to: string | string[], by: TestWork = work, from: TestAccount = account): Promise<string> {
+async function send(to: string | string[], by: Work = work, from: TestAccount = account): Promise<string> {
   const id = await acceptEmail(world, from, { to })
-  await deliver(by, [id])
+  await deliverEmails(by, [id])
   return id
-}
-
-async function deliver({ sender, ...rest }: TestWork, email_ids: string[]): Promise<void> {
-  await send_emails({ email_ids }, { sender, ...rest })
-  await sender.idle()
 }
 
 async function queueOf(id: string): Promise<{ recipient: string; state: string; attempt: number }[]> {

@@ -4,10 +4,9 @@ import t, { type Test } from 'tap'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { dkimRecordValue } from '#lib/mail/dkim.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { processBatch } from '#test/support/delivering.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { type Message, startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -32,8 +31,7 @@ async function send(t: Test, given: object | object[], environment = world) {
   const work = openWork(t, environment, inbox.url)
   const answer = await (Array.isArray(given) ? sendBatch(t, given) : post('/emails', given))
   const ids = answer.data?.map(({ id }) => id) ?? [answer.id]
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
   const messages = inbox.messages.toSorted((a, b) => (String(a.rcpt_to) < String(b.rcpt_to) ? 1 : -1))
   return { id: ids[0] as string, messages, parsed: await Promise.all(messages.map(read)) }
 }
@@ -241,8 +239,7 @@ t.test('an email sent again to a recipient has the same bytes', async t => {
   const { id } = await post('/emails', fields({ to: 'ann@y.com', html: '{{unsubscribe_url}}', topic_id: topic }))
   for (let n = 0; n < 2; n++) {
     await world.pool.pg.query(`UPDATE deliveries SET state = 'queued', next_at = now() WHERE email_id = $1`, [id])
-    await send_emails({ email_ids: [id] }, work)
-    await work.sender.idle()
+    await deliverEmails(work, [id])
   }
   const [first, second] = inbox.messages.map(({ raw }) => raw)
   t.ok(first?.equals(second as Buffer))

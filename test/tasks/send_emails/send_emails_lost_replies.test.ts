@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { createPool } from '#sql/pool.ts'
-import { send_emails } from '#tasks/send_emails.ts'
+import type { Work } from '#tasks/task.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { type Sink, startSink } from '#test/faults/support/sink.ts'
-import { acceptEmail, openWork, readEmail, TEST_TIMEOUTS, type TestWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMEOUTS } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -21,7 +21,7 @@ t.test('a connection lost before the final dot is retried', async t => {
   for (const [local, text] of Object.entries({ 'drop-pre-dot': 'short', 'drop-mid-body': long })) {
     const id = await acceptEmail(world, account, { to: `${local}@y.com`, text })
     proxy.delay(text === 'short' ? 50 : 0) // the loss is known when the fence responds
-    await deliver(work, id)
+    await deliverEmails(work, [id])
     const reason = /^The connection to 127\.0\.0\.1 failed: /
     const queue = [{ state: 'queued', attempts: 1, reason, last_reply: null }]
     const email = await readEmail(world, account, id)
@@ -34,7 +34,7 @@ t.test('a connection lost before the final dot is retried', async t => {
 t.test('a connection lost after the final dot leaves the email in doubt, and it is sent once more', async t => {
   const { sink, work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'drop-post-dot@y.com' })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   const reason = /^No reply to the end of the message: /
   const doubt = { type: 'in_doubt', recipient: 'drop-post-dot@y.com', reason }
@@ -44,15 +44,15 @@ t.test('a connection lost after the final dot leaves the email in doubt, and it 
   const wait = ((first.queue?.[0]?.next_attempt_at?.getTime() ?? 0) - Date.now()) / 1000
   t.ok(wait > 14 * 60 && wait <= 15 * 60, `${wait} s`)
 
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   await sweepDeliveries(world.pool, world.log, world.config)
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   t.equal(sink.messages, 1, 'not before its time')
 
   await due(id)
   await sweepDeliveries(world.pool, world.log, world.config)
   shows(t, (await readEmail(world, account, id)).queue, [{ state: 'queued', attempts: 1 }])
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   t.equal(sink.messages, 2)
   const [one, other] = sink.ledger
   const { time: _, ...content } = one ?? { time: 0 }
@@ -62,7 +62,7 @@ t.test('a connection lost after the final dot leaves the email in doubt, and it 
   shows(t, second, { status: 'sent', events: [doubt, doubt], queue: [{ state: 'held', next_attempt_at: null }] })
   await due(id, null)
   await sweepDeliveries(world.pool, world.log, world.config)
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   t.equal(sink.messages, 2, 'after a second doubt a person decides')
 })
 
@@ -70,7 +70,7 @@ t.test('a server that is silent after the final dot gets the full timeout', asyn
   const { sink, work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'hang-post-dot@y.com' })
   const start = performance.now()
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   const took = performance.now() - start
 
   t.ok(took >= TEST_TIMEOUTS.dot - 5, `${took} ms`) // the timeout is the promise, and a busy machine only adds to it
@@ -82,7 +82,7 @@ t.test('a server that is silent after the final dot gets the full timeout', asyn
 t.test('IN_DOUBT=hold holds an email in doubt at once', async t => {
   const { work } = await open(t, { ...world, config: { ...world.config, IN_DOUBT: 'hold' } })
   const id = await acceptEmail(world, account, { to: 'drop-post-dot@y.com' })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   const queue = [{ state: 'held', next_attempt_at: null, attempts: 1 }]
   shows(t, await readEmail(world, account, id), { status: 'sent', events: [{ type: 'in_doubt' }], queue })
@@ -91,7 +91,7 @@ t.test('IN_DOUBT=hold holds an email in doubt at once', async t => {
 t.test('a late reply within the timeout delivers the email', async t => {
   const { sink, work } = await open(t)
   const id = await acceptEmail(world, account, { to: 'slow250-300@y.com' })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   shows(t, await readEmail(world, account, id), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered' }],
@@ -102,14 +102,14 @@ t.test('a late reply within the timeout delivers the email', async t => {
 t.test('a connection that the server closed while idle is replaced without an attempt', async t => {
   const first = await startSink()
   const work = openWork(t, world, first.url)
-  await deliver(work, await acceptEmail(world, account, { to: 'ok-1@y.com' }))
+  await deliverEmails(work, [await acceptEmail(world, account, { to: 'ok-1@y.com' })])
   await first.close()
   const second = await startSink({ port: first.port })
   t.teardown(() => second.close())
   await sleep(50)
 
   const id = await acceptEmail(world, account, { to: 'ok-2@y.com' })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   shows(t, await readEmail(world, account, id), {
     status: 'delivered',
     events: [{ type: 'sent' }, { type: 'delivered' }],
@@ -124,15 +124,10 @@ t.test('a connection that the server closed while idle is replaced without an at
   )
 })
 
-async function open(t: Test, foundation = world): Promise<{ sink: Sink; work: TestWork }> {
+async function open(t: Test, foundation = world): Promise<{ sink: Sink; work: Work }> {
   const sink = await startSink()
   t.teardown(() => sink.close())
   return { sink, work: openWork(t, foundation, sink.url) }
-}
-
-async function deliver(work: TestWork, id: string): Promise<void> {
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
 }
 
 async function due(id: string, at: Date | null = new Date(0)): Promise<void> {

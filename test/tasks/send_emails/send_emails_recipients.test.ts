@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { makeDue } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -13,7 +13,7 @@ t.test('each recipient has its own state, and only deferred ones are retried', a
   const { sink, work } = await open(t)
   const [ok, deferred, bounced] = ['ok@y.com', 'grey-1@y.com', 'perm-550-5.1.1@y.com']
   const id = await acceptEmail(world, account, { to: [ok, deferred], cc: [bounced] })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   t.strictSame(await listStates(id), { [ok]: 'delivered 1', [deferred]: 'queued 1', [bounced]: 'bounced 1' })
   const email = await readEmail(world, account, id)
@@ -23,7 +23,7 @@ t.test('each recipient has its own state, and only deferred ones are retried', a
   t.equal(email.queue?.length, 1)
 
   await makeDue(world, id)
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   t.strictSame(await listStates(id), { [ok]: 'delivered 1', [deferred]: 'delivered 2', [bounced]: 'bounced 1' })
   shows(t, await readEmail(world, account, id), { status: 'bounced', queue: undefined })
   t.same(
@@ -51,7 +51,7 @@ t.test('the status of an email combines those of its recipients', async t => {
   for (const [locals, status, last_event] of statuses) {
     const someone = await newAccount(world) // with an empty suppression list
     const id = await acceptEmail(world, someone, { to: locals.map(local => `${local}@y.com`) })
-    await deliver(work, id)
+    await deliverEmails(work, [id])
     const email = await readEmail(world, someone, id)
     t.equal(email.status, status, locals.join())
     if (last_event) t.equal(email.last_event, last_event)
@@ -72,7 +72,7 @@ t.test('an email whose recipients are all suppressed is suppressed', async t => 
     SELECT $1, gen_random_uuid(), unnest('{ann@y.com,bob@y.com}'::text[]), 'complaint'`,
     [someone.id],
   )
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   shows(t, await readEmail(world, someone, id), { status: 'suppressed', last_event: 'suppressed', queue: undefined })
   t.same(await listEvents(id, someone), ['suppressed Ann@y.com', 'suppressed bob@y.com'])
@@ -89,7 +89,7 @@ t.test('mail to a reserved domain is never sent, even if it was queued', async t
       [id, recipient, `r${i}@y.com`],
     )
   }
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   const suppressed = reserved.map(recipient => [recipient, 'suppressed 1'])
   t.strictSame(await listStates(id), { 'fine@y.com': 'delivered 1', ...Object.fromEntries(suppressed) })
@@ -126,11 +126,6 @@ async function open(t: Test) {
   t.teardown(() => sink.close())
   const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
   return { sink, work: openWork(t, world, sink.url, { timeouts }) }
-}
-
-async function deliver(work: TestWork, id: string): Promise<void> {
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
 }
 
 async function listStates(id: string): Promise<Record<string, string>> {

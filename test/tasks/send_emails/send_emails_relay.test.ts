@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import { setTransportFault } from '#sql/safety/platform.ts'
-import { send_emails } from '#tasks/send_emails.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { type Inbox, startInbox } from '#test/support/smtp/inbox.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -62,8 +61,7 @@ t.test('a relay that is down defers emails, and pauses after five failures', asy
   const ids = await Promise.all(
     Array.from({ length: 30 }, (_, i) => acceptEmail(world, account, { to: `u${i}@y.com` })),
   )
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
 
   const reasons = await Promise.all(ids.map(async id => (await readEmail(world, account, id)).queue?.[0]?.reason ?? ''))
   const refused = reasons.filter(reason => /^No connection to 127\.0\.0\.1:\d+: connect ECONNREFUSED/.test(reason))
@@ -78,8 +76,7 @@ t.test('no email is accepted while the relay rejects our password', async t => {
   const work = openWork(t, world, relayUrl(inbox, 'ann:changed', TRUSTING))
   const [id = '', last = ''] = await Promise.all([acceptEmail(world, account), acceptEmail(world, account)])
   const deliver = async (id: string) => {
-    await send_emails({ email_ids: [id] }, work)
-    await work.sender.idle()
+    await deliverEmails(work, [id])
   }
 
   await deliver(id)
@@ -135,7 +132,6 @@ async function send(t: Test, url: string) {
   const work = openWork(t, world, url)
   await setTransportFault(world.pool, null) // left by the previous relay
   const id = await acceptEmail(world, account)
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   return readEmail(world, account, id)
 }

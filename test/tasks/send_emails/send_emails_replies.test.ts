@@ -1,8 +1,7 @@
 import t, { type Test } from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startSink } from '#test/faults/support/sink.ts'
 import { ageEmail, makeDue } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -50,7 +49,7 @@ for (const ehlo of ['250 sink', '250-sink\r\n250 PIPELINING']) {
     t.teardown(() => sink.close())
     const ids = await Promise.all(replies.map(([local]) => acceptEmail(world, account, { to: `${local}@y.com` })))
 
-    await deliver(work, ids)
+    await deliverEmails(work, ids)
 
     for (const [i, [local, state, reason, last_reply]] of replies.entries()) {
       const email = await readEmail(world, account, ids[i] as string)
@@ -91,7 +90,7 @@ t.test('a rejection of our sender or host does not bounce the recipient', async 
     inbox.refuse(code, text, stage)
     const work = openWork(t, world, inbox.url) // without an open connection
     const id = await acceptEmail(world, account, { to: 'ann@y.com' })
-    await deliver(work, [id])
+    await deliverEmails(work, [id])
     shows(t, await readEmail(world, account, id), { status, events: [{ reason, reply: `${code} ${text}` }] }, stage)
   }
   t.strictSame(await listSuppressed(account), [])
@@ -116,7 +115,7 @@ t.test('events contain the class of a rejection and the bounce', async t => {
   for (const [i, [code, text, expected]] of cases.entries()) {
     inbox.refuse(Number(code), text)
     const id = await acceptEmail(world, account, { to: `u${i}@y.com` })
-    await deliver(work, [id])
+    await deliverEmails(work, [id])
     shows(t, await readEmail(world, account, id), { events: [expected] }, text)
   }
   const { rows } = await world.pool.pg.query(
@@ -137,7 +136,7 @@ t.test('the delay that a receiver asks for is respected', async t => {
   const work = openWork(t, world, inbox.url)
   inbox.refuse(450, '4.2.0 Greylisted, please try again in 600 seconds')
   const id = await acceptEmail(world, account, { to: 'ann@y.com' })
-  await deliver(work, [id])
+  await deliverEmails(work, [id])
   isDueIn(t, (await readEmail(world, account, id)).queue?.[0]?.next_attempt_at, 630)
 })
 
@@ -150,31 +149,26 @@ t.test('retry delays grow and end after 72 hours', async t => {
   const due = () => makeDue(world, id)
 
   for (const [i, minutes] of [1, 5, 10, 30, 60, 120, 240, 240].entries()) {
-    await deliver(work, [id])
+    await deliverEmails(work, [id])
     const [recipient] = (await readEmail(world, account, id)).queue ?? []
     t.equal(recipient?.attempts, i + 1)
     isDueIn(t, recipient?.next_attempt_at, minutes * 60)
-    await deliver(work, [id])
+    await deliverEmails(work, [id])
     t.equal((await readEmail(world, account, id)).queue?.[0]?.attempts, i + 1, 'not before it is due')
     await due()
   }
 
   await ageEmail(world, id, 71)
-  await deliver(work, [id])
+  await deliverEmails(work, [id])
   const last = { type: 'failed', reason: `Given up after 72 hours. ${LATER}`, reply: '451 As you asked' }
   const email = await readEmail(world, account, id)
   shows(t, email, { status: 'failed', last_event: 'failed', queue: undefined })
   t.match(email.events.at(-1), last)
   t.equal(email.events.length, 9)
   await due()
-  await deliver(work, [id])
+  await deliverEmails(work, [id])
   t.equal((await readEmail(world, account, id)).events.length, 9, 'it is final')
 })
-
-async function deliver(work: TestWork, email_ids: string[]): Promise<void> {
-  await send_emails({ email_ids }, work)
-  await work.sender.idle()
-}
 
 /** Allows for half of the 20 % by which the schedule varies and a bit for slow machines. */
 function isDueIn(t: Test, date: Date | null | undefined, seconds: number): void {

@@ -2,11 +2,12 @@ import t, { type Test } from 'tap'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { setDomainTransport } from '#sql/domains/domains.ts'
 import { send_emails } from '#tasks/send_emails.ts'
+import type { Work } from '#tasks/task.ts'
 import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hosts.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
-import { acceptEmail, openWork, TEST_TIMES, type TestWork } from '#test/support/sending.ts'
+import { acceptEmail, openWork, TEST_TIMES } from '#test/support/sending.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -238,7 +239,7 @@ t.test('a blob store that hangs delays no other emails and no stop', async t => 
   s3.speak()
 })
 
-function openRelayed(t: Test, sinks: Sink[], timeouts: SmtpTimeouts, times: Partial<typeof TIMES> = {}): TestWork {
+function openRelayed(t: Test, sinks: Sink[], timeouts: SmtpTimeouts, times: Partial<typeof TIMES> = {}): Work {
   const urls = sinks.map(({ url }) => url).join(',')
   return openWork(t, world, urls, { times: { ...TIMES, ...times }, timeouts })
 }
@@ -254,19 +255,19 @@ function many(count: number, domain: string): string[] {
 }
 
 /** Accepts emails to this many destinations. */
-function accept(work: TestWork, count: number): Promise<string[]> {
+function accept(work: Work, count: number): Promise<string[]> {
   return acceptTo(
     work,
     Array.from({ length: count }, (_, n) => `ok@d${n}.com`),
   )
 }
 
-function acceptDirect(work: TestWork, recipients: string[]): Promise<string[]> {
+function acceptDirect(work: Work, recipients: string[]): Promise<string[]> {
   return acceptTo(work, recipients, direct)
 }
 
 /** Accepts an email per element, which may be a list of recipients. */
-async function acceptTo(work: TestWork, recipients: (string | string[])[], sender = account): Promise<string[]> {
+async function acceptTo(work: Work, recipients: (string | string[])[], sender = account): Promise<string[]> {
   const ids = await Promise.all(recipients.map(to => acceptEmail(world, sender, { to })))
   await send_emails({ email_ids: ids }, work)
   return ids

@@ -1,7 +1,6 @@
 import t from 'tap'
-import { send_emails } from '#tasks/send_emails.ts'
 import { suppress } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { readHits } from '#test/support/tracking.ts'
@@ -35,7 +34,7 @@ t.test('each mailbox of the simulator has its outcome, and nothing is sent', asy
   const work = openWork(t, world, inbox.url)
   for (const [mailbox, expected] of Object.entries(mailboxes)) {
     const id = await acceptEmail(world, account, { to: at(mailbox) })
-    await deliver(work, id)
+    await deliverEmails(work, [id])
 
     const email = await readEmail(world, account, id)
     const last_event = expected.events.at(-1)?.type
@@ -55,7 +54,7 @@ t.test('the simulator opens and clicks tracked emails', async t => {
   const html = '<a href="https://acme.com/é">é</a> <a href="https://acme.com/2">2</a>'
   for (const [mailbox, types] of Object.entries(played)) {
     const id = await acceptEmail(world, account, { to: at(mailbox), html, track_opens: true, track_clicks: true })
-    await deliver(work, id)
+    await deliverEmails(work, [id])
     shows(
       t,
       await readHits(world, { email_id: id }),
@@ -73,7 +72,7 @@ t.test('the suppression list does not apply to the simulator', async t => {
   const work = openWork(t, world, 'capture')
   await suppress(world, account.id, at('delivered'))
   const id = await acceptEmail(world, account, { to: at('delivered') })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   t.equal((await readEmail(world, account, id)).status, 'delivered')
 })
 
@@ -82,7 +81,7 @@ t.test('the simulator works on a reserved domain', async t => {
   const there = { ...world, config: { ...world.config, SIMULATOR_DOMAIN: 'simulator.test' } }
   const work = openWork(t, there, 'capture')
   const id = await acceptEmail(there, account, { to: 'delivered@simulator.test' })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   shows(t, await readEmail(there, account, id), { status: 'delivered', events: [{ type: 'sent' }, ok] })
 })
 
@@ -92,7 +91,7 @@ t.test('simulated and real recipients of one email each get their own outcome', 
   const work = openWork(t, world, inbox.url)
   const to = ['ann@y.com', ...['delivered', 'bounced', 'complained', 'suppressed'].map(at)]
   const id = await acceptEmail(world, account, { to })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   shows(t, inbox.messages, [{ rcpt_to: ['ann@y.com'] }])
   t.equal(inbox.messages.length, 1)
@@ -111,11 +110,6 @@ t.test('simulated and real recipients of one email each get their own outcome', 
   ])
   t.strictSame(await listSuppressions(account.id), [])
 })
-
-async function deliver(work: TestWork, id: string): Promise<void> {
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
-}
 
 async function listSuppressions(account_id: string): Promise<string[]> {
   const { rows } = await world.pool.pg.query('SELECT address FROM suppressions WHERE account_id = $1', [account_id])

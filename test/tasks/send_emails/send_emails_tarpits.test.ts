@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { type SinkOptions, startSink } from '#test/faults/support/sink.ts'
-import { acceptEach, acceptEmail, openWork, readEmail, TEST_TIMEOUTS, type TestWork } from '#test/support/sending.ts'
+import { acceptEach, acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMEOUTS } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -18,7 +18,7 @@ t.test('a server that sends byte by byte is given up at the deadline', async t =
   for (const [options, to, reason] of cases) {
     const { sink, work } = await open(t, options)
     const id = await acceptEmail(world, account, { to })
-    await deliver(work, [id])
+    await deliverEmails(work, [id])
     shows(t, await readEmail(world, account, id), {
       status: 'delivery_delayed',
       queue: [{ state: 'queued', attempts: 1, reason, last_reply: null }],
@@ -35,7 +35,7 @@ t.test('a server that does not speak SMTP defers the email with its reply', asyn
   for (const [options, to, reason, last_reply] of cases) {
     const { work } = await open(t, options)
     const id = await acceptEmail(world, account, { to })
-    await deliver(work, [id])
+    await deliverEmails(work, [id])
     const email = await readEmail(world, account, id)
     shows(t, email, { status: 'delivery_delayed', queue: [{ state: 'queued', attempts: 1, reason, last_reply }] })
     t.match(email.queue?.[0]?.reason, /^[ -~]*$/)
@@ -45,7 +45,7 @@ t.test('a server that does not speak SMTP defers the email with its reply', asyn
 t.test('HELO is used when a server rejects EHLO', async t => {
   const { sink, work } = await open(t, { ehlo: '502 5.5.1 What?' })
   const id = await acceptEmail(world, account)
-  await deliver(work, [id])
+  await deliverEmails(work, [id])
   t.equal((await readEmail(world, account, id)).status, 'delivered')
   t.equal(sink.messages, 1)
 })
@@ -82,9 +82,4 @@ async function open(t: Test, options: SinkOptions = {}, timeouts: SmtpTimeouts =
   const sink = await startSink(options)
   t.teardown(() => sink.close())
   return { sink, work: openWork(t, world, sink.url, { timeouts }) }
-}
-
-async function deliver(work: TestWork, email_ids: string[]): Promise<void> {
-  await send_emails({ email_ids }, work)
-  await work.sender.idle()
 }

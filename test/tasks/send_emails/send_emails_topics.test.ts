@@ -1,10 +1,9 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { suppress } from '#test/support/database/states.ts'
 import { processBatch } from '#test/support/delivering.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newListener, takeEvents } from '#test/support/webhooks/webhook_events.ts'
@@ -48,8 +47,7 @@ async function dropped(id: string) {
 /** Sends an email; returns the recipients who got it, sorted. */
 async function deliver(id: string) {
   const before = inbox.messages.length
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
+  await deliverEmails(work, [id])
   return inbox.messages
     .slice(before)
     .map(({ rcpt_to }) => rcpt_to[0])

@@ -3,10 +3,9 @@ import t, { type Test } from 'tap'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { TRACKED_RENDERER } from '#lib/contents/compile_content.ts'
 import { parseLinkToken, parseRecipientToken } from '#lib/tracking/tracking_tokens.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { processBatch } from '#test/support/delivering.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { type Message, startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -37,8 +36,7 @@ const fields = (given: object = {}) => ({
 async function deliver(t: Test, ids: string[]) {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
-  await send_emails({ email_ids: ids }, work)
-  await work.sender.idle()
+  await deliverEmails(work, ids)
   const messages = inbox.messages.toSorted((a, b) => (String(a.rcpt_to) < String(b.rcpt_to) ? -1 : 1))
   return Promise.all(messages.map(read))
 }

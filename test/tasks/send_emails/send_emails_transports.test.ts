@@ -1,9 +1,8 @@
 import t, { type Test } from 'tap'
 import { setDomainTransport } from '#sql/domains/domains.ts'
 import { findPlatform, setTransportFault } from '#sql/safety/platform.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
-import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -47,7 +46,7 @@ t.test('no email is accepted while all relays reject our password', async t => {
   const reason = /^No connection to .* Invalid login: 535 .* No connection to .* Invalid login: 535 /
   const id = await acceptEmail(world, account)
   const work = openWork(t, world, urls.join(','))
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued', attempts: 1, reason }] })
   // Transport faults are written asynchronously.
   await waitUntil(async () => (await findPlatform(world.pool)).is_transport_unusable, 'the fault is noted')
@@ -178,13 +177,8 @@ type Work = ReturnType<typeof openWork>
 
 async function send(work: Work, account: TestAccount, fields: Record<string, unknown> = {}) {
   const id = await acceptEmail(world, account, fields)
-  await deliver(work, id)
+  await deliverEmails(work, [id])
   return readEmail(world, account, id)
-}
-
-async function deliver(work: Work, id: string): Promise<void> {
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
 }
 
 async function command(account: TestAccount, kind: string): Promise<string> {

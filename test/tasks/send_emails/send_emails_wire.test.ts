@@ -5,9 +5,8 @@ import PostalMime, { decodeWords } from 'postal-mime'
 import t from 'tap'
 import { dkimRecordValue } from '#lib/mail/dkim.ts'
 import { parseReturnPathLocal } from '#lib/mail/return_path.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { makeDue } from '#test/support/database/states.ts'
-import { acceptEmail, openWork, readEmail, type TestWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -42,7 +41,7 @@ t.test('each recipient gets the same message in its own transaction', async t =>
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const id = await acceptEmail(world, account, fields)
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   const rcpts = ['ann@y.com', 'Bob@y.com', 'ivan@bücher.de', 'hidden@z.com'] // the inbox reads punycode
   t.same(inbox.messages.map(message => message.rcpt_to).sort(), rcpts.map(rcpt => [rcpt]).sort())
@@ -78,7 +77,7 @@ t.test('the return path contains the id of the delivery', async t => {
   const inbox = await startInbox(t)
   const work = openWork(t, world, inbox.url)
   const id = await acceptEmail(world, account, { to: ['ann@y.com', 'bob@y.com'] })
-  await deliver(work, id)
+  await deliverEmails(work, [id])
 
   const { rows } = await world.pool.pg.query('SELECT id, recipient FROM deliveries WHERE email_id = $1', [id])
   t.equal(inbox.messages.length, 2)
@@ -94,12 +93,12 @@ t.test('the return path uses the domain once verified, otherwise RETURN_PATH_DOM
   const sender = await newAccount(world)
   const config = { ...world.config, RETURN_PATH_DOMAIN: 'bounces.mail.com' }
   const work = openWork(t, { ...world, config }, inbox.url)
-  await deliver(work, await acceptEmail(world, sender))
+  await deliverEmails(work, [await acceptEmail(world, sender)])
   await world.pool.pg.query(
     `UPDATE domains SET custom_return_path = 'out', return_path_verified = true WHERE account_id = $1`,
     [sender.id],
   )
-  await deliver(work, await acceptEmail(world, sender))
+  await deliverEmails(work, [await acceptEmail(world, sender)])
   t.strictSame(
     inbox.messages.map(({ mail_from }) => mail_from.split('@')[1]),
     ['bounces.mail.com', `out.${sender.domain}`],
@@ -111,7 +110,7 @@ t.test('an accepted email fails if its domain may no longer send', async t => {
   const sender = await newAccount(world)
   const id = await acceptEmail(world, sender)
   await world.pool.pg.query('UPDATE domains SET sending = false, receiving = true WHERE account_id = $1', [sender.id])
-  await deliver(openWork(t, world, inbox.url), id)
+  await deliverEmails(openWork(t, world, inbox.url), [id])
   shows(t, await readEmail(world, sender, id), {
     status: 'failed',
     events: [{ reason: 'The domain may no longer send.' }],
@@ -129,7 +128,7 @@ t.test('the DKIM signature verifies with the published key', async t => {
   for (const id of await Promise.all(
     [fields, {}, { html: '<p>.</p>' }].map(each => acceptEmail(world, account, each)),
   )) {
-    await deliver(work, id)
+    await deliverEmails(work, [id])
   }
   for (const { raw } of inbox.messages) {
     t.match(await verdict(raw), { status: { result: 'pass' }, signingDomain: account.domain, algo: 'rsa-sha256' })
@@ -148,11 +147,11 @@ t.test('a retry sends the same bytes, from another process and for large message
   for (const more of [{}, { html: '<i>é</i>\n'.repeat(60_000) }]) {
     raws.length = 0
     const id = await acceptEmail(world, account, { ...fields, to: 'ann@y.com', cc: [], bcc: [], ...more })
-    await deliver(openWork(t, world, inbox.url), id)
+    await deliverEmails(openWork(t, world, inbox.url), [id])
     shows(t, await readEmail(world, account, id), { queue: [{ state: 'queued', last_reply: '451 4.3.0 Try again' }] })
 
     await makeDue(world, id)
-    await deliver(openWork(t, world, inbox.url), id)
+    await deliverEmails(openWork(t, world, inbox.url), [id])
     const { status, message_id } = await readEmail(world, account, id)
     t.equal(status, 'delivered')
     t.equal(raws.length, 2)
@@ -160,11 +159,6 @@ t.test('a retry sends the same bytes, from another process and for large message
     t.ok(raws[0]?.includes(`\r\nMessage-ID: ${message_id}\r\n`))
   }
 })
-
-async function deliver(work: TestWork, id: string): Promise<void> {
-  await send_emails({ email_ids: [id] }, work)
-  await work.sender.idle()
-}
 
 /** Without the line break that ends a body, which some parsers include. */
 function withoutEnd(text: string | undefined): string {

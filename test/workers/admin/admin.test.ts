@@ -11,11 +11,10 @@ import { findCaller } from '#sql/accounts/api_keys.ts'
 import { listDkimKeys, listSigningKeys } from '#sql/domains/dkim_keys.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
 import { findPlatform } from '#sql/safety/platform.ts'
-import { send_emails } from '#tasks/send_emails.ts'
 import { receive } from '#test/support/receiving.ts'
 import { ROOT } from '#test/support/root.ts'
 import { makeScratch } from '#test/support/scratch.ts'
-import { acceptEmail, openWork } from '#test/support/sending.ts'
+import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
 import { describeError, readCommand } from '#workers/admin/words.ts'
@@ -205,8 +204,7 @@ t.test('captured list and captured show print captured messages', async t => {
   const ids: string[] = []
   for (const subject of subjects) {
     ids.push(await acceptEmail(world, account, { subject, text: 'hello' }))
-    await send_emails({ email_ids: ids.slice(-1) }, work)
-    await work.sender.idle()
+    await deliverEmails(work, ids.slice(-1))
   }
   const list = (await admin(['captured', 'list'])).stdout.split('\n')
   shows(t, list, [/ {2}x@y\.com {2}\d+ bytes {2}a\?\[2Jb\?c 👩‍💻$/, / {2}first$/, /^$/], 'newest first, harmless')

@@ -8,7 +8,7 @@ import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { formsOf } from '#test/support/database/dump.ts'
 import { givePlan } from '#test/support/database/states.ts'
-import { openWork } from '#test/support/sending.ts'
+import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { connectClient, openClient } from '#test/support/smtp/smtp_client.ts'
@@ -108,8 +108,7 @@ t.test('recipients that are only in the envelope are hidden, like Bcc', async t 
       const raw = `From: x@${listener.domain}\r\n${header}Subject: x\r\n\r\nHello`
       const id = acceptedId(await client.send([...envelope, 'A@hidden.com'], raw))
       const begin = inbox.messages.length
-      await send_emails({ email_ids: [id] }, work)
-      await work.sender.idle()
+      await deliverEmails(work, [id])
       const arrived = inbox.messages.slice(begin)
       t.strictSame(arrived.flatMap(({ rcpt_to }) => rcpt_to.map(rcpt => rcpt.toLowerCase())).sort(), envelope.sort())
       for (const message of arrived) {
