@@ -1,6 +1,6 @@
-import { createSqlTag, type QuerySqlToken } from '@slonik/sql-tag'
+import { createSqlTag, type FragmentSqlToken, type QuerySqlToken } from '@slonik/sql-tag'
 import type pg from 'pg'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { openConnections, type Session, withSession } from './connections.ts'
 import { insideTransaction } from './own_transaction.ts'
 import type { Watchdog } from './watchdog.ts'
@@ -17,6 +17,8 @@ export type Queryable = {
   any<Row>(query: Query<Row>): Promise<Row[]>
   maybeOne<Row>(query: Query<Row>): Promise<Row | null>
   one<Row>(query: Query<Row>): Promise<Row>
+  /** Returns true if this `SELECT`, which needs no list of columns, finds a row. */
+  exists(rows: FragmentSqlToken): Promise<boolean>
   /** Runs a statement whose rows do not matter; returns how many it affected. */
   run(statement: Statement): Promise<number>
 }
@@ -62,19 +64,23 @@ export function createPool(database_url: string, options: PoolOptions = {}): Poo
   }
 }
 
+const Found = z.object({ found: z.boolean() })
+
 function queryable(session: Session): Queryable {
   const rows = async <Row>(query: Query<Row>): Promise<Row[]> => {
     const result = await session(textOf(query), [...query.values], query.name)
     return result.rows.map(row => query.parser.parse(row))
   }
+  const one = async <Row>(query: Query<Row>): Promise<Row> => {
+    const row = atMostOne(await rows(query))
+    if (row === null) throw new Error('expected one row, found none')
+    return row
+  }
   return {
     any: rows,
     maybeOne: async query => atMostOne(await rows(query)),
-    one: async query => {
-      const row = atMostOne(await rows(query))
-      if (row === null) throw new Error('expected one row, found none')
-      return row
-    },
+    one,
+    exists: async select => (await one(sql.type(Found)`SELECT EXISTS (${select}) AS found`)).found,
     run: async query => (await session(textOf(query), [...query.values], query.name)).rowCount ?? 0,
   }
 }

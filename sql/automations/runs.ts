@@ -91,12 +91,9 @@ export async function listRuns(
 }
 
 async function isRun(db: Queryable, { account_id, id }: AutomationId, run_id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (
-      SELECT FROM automation_runs WHERE account_id = ${account_id} AND id = ${run_id} AND automation_id = ${id}
-    ) AS found
+  return db.exists(sql.fragment`
+    SELECT FROM automation_runs WHERE account_id = ${account_id} AND id = ${run_id} AND automation_id = ${id}
   `)
-  return found
 }
 
 /**

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { type Page, type Position, readHeavyPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { Campaign, type CampaignStatus, columns, ListedCampaign, listedColumns } from './campaign_records.ts'
@@ -56,10 +55,9 @@ export async function findCampaign(
 }
 
 export async function isCampaign(db: Queryable, { account_id, id }: CampaignId): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}) AS found
-  `)
-  return found
+  return db.exists(
+    sql.fragment`SELECT FROM campaigns g WHERE g.account_id = ${account_id} AND g.id = ${id} AND ${isThere}`,
+  )
 }
 
 /**

@@ -73,10 +73,7 @@ export async function findAutomationWithProperty(
 }
 
 export async function hasAutomations(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM automations WHERE account_id = ${account_id} AND domain_id = ${domain_id}) AS found
-  `)
-  return found
+  return db.exists(sql.fragment`SELECT FROM automations WHERE account_id = ${account_id} AND domain_id = ${domain_id}`)
 }
 
 /** Deletes the automations of a deleted domain; returns how many. A job removes their runs (tasks/clear_runs.ts). */

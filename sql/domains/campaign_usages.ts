@@ -59,8 +59,5 @@ export async function findCampaignWithProperty(
 }
 
 export async function hasCampaigns(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM campaigns WHERE account_id = ${account_id} AND domain_id = ${domain_id}) AS found
-  `)
-  return found
+  return db.exists(sql.fragment`SELECT FROM campaigns WHERE account_id = ${account_id} AND domain_id = ${domain_id}`)
 }

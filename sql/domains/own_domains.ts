@@ -48,8 +48,5 @@ export async function listDomainsOfAddress(db: Queryable, account_id: string, em
 
 /** Returns true if a domain has contacts. */
 export async function hasContacts(db: Queryable, account_id: string, domain_id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}) AS found
-  `)
-  return found
+  return db.exists(sql.fragment`SELECT FROM contacts WHERE account_id = ${account_id} AND domain_id = ${domain_id}`)
 }

@@ -119,9 +119,7 @@ export async function listAllMembers(db: Queryable): Promise<z.infer<typeof List
 }
 
 export async function hasMembers(db: Queryable): Promise<boolean> {
-  return db
-    .one(sql.type(z.object({ exists: z.boolean() }))`SELECT EXISTS (SELECT FROM members)`)
-    .then(row => row.exists)
+  return db.exists(sql.fragment`SELECT FROM members`)
 }
 
 /** Returns false if there is no such member. */

@@ -22,14 +22,11 @@ export type EmailToParse = z.infer<typeof EmailToParse>
 
 /** Returns true if parsing any of these emails was started but has not finished. */
 export async function haveBeenTried(db: Queryable, emails: ReceivedEmailId[]): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (
-      SELECT FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
-      JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id
-      WHERE r.state = 'stored' AND r.parse_tries > 0
-    ) AS found
+  return db.exists(sql.fragment`
+    SELECT FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
+    JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id
+    WHERE r.state = 'stored' AND r.parse_tries > 0
   `)
-  return found
 }
 
 /**

@@ -111,12 +111,9 @@ export async function findRaw(db: Queryable, account_id: string, id: string): Pr
 
 /** Returns true if the account has this received email and lists show it. */
 export async function isReceivedEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (
-      SELECT FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
-    ) AS found
+  return db.exists(sql.fragment`
+    SELECT FROM received_emails WHERE account_id = ${account_id} AND id = ${id} AND state <> 'stored'
   `)
-  return found
 }
 
 /** Marks an email as read; returns when it was first read, or null if it does not exist. */

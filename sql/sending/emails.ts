@@ -92,8 +92,5 @@ export async function forgetExpiredEmails(db: Queryable, days: number, limit: nu
 }
 
 export async function isEmail(db: Queryable, account_id: string, id: string): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM emails WHERE account_id = ${account_id} AND id = ${id}) AS found
-  `)
-  return found
+  return db.exists(sql.fragment`SELECT FROM emails WHERE account_id = ${account_id} AND id = ${id}`)
 }

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { AutomationStatus, Purpose, Reentry } from '#lib/automations/new_automation.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
@@ -46,10 +45,7 @@ export async function findAutomation(
 }
 
 export async function isAutomation(db: Queryable, { account_id, id }: AutomationId): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM ${withDomain} WHERE a.account_id = ${account_id} AND a.id = ${id}) AS found
-  `)
-  return found
+  return db.exists(sql.fragment`SELECT FROM ${withDomain} WHERE a.account_id = ${account_id} AND a.id = ${id}`)
 }
 
 /**

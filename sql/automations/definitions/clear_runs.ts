@@ -49,10 +49,7 @@ export async function deleteClearing(tx: Tx, { account_id, id }: AutomationId): 
 }
 
 export async function hasClearings(db: Queryable): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM automation_clearings) AS found
-  `)
-  return found
+  return db.exists(sql.fragment`SELECT FROM automation_clearings`)
 }
 
 type Stopped = AutomationId & { stopped_version: number }
@@ -74,13 +71,10 @@ export async function endRuns(tx: Tx, { account_id, id, stopped_version }: Stopp
 
 /** Returns true if runs of stopped versions are left. */
 export async function hasStoppedRuns(db: Queryable, { account_id, id, stopped_version }: Stopped): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (
-      SELECT FROM automation_runs
-      WHERE account_id = ${account_id} AND automation_id = ${id} AND status = 'running' AND version <= ${stopped_version}
-    ) AS found
+  return db.exists(sql.fragment`
+    SELECT FROM automation_runs
+    WHERE account_id = ${account_id} AND automation_id = ${id} AND status = 'running' AND version <= ${stopped_version}
   `)
-  return found
 }
 
 /**
@@ -88,13 +82,10 @@ export async function hasStoppedRuns(db: Queryable, { account_id, id, stopped_ve
  * still be queued.
  */
 export async function hasEntered(db: Queryable, { account_id, id }: AutomationId): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (
-      SELECT FROM automation_runs r JOIN automations a ON a.account_id = r.account_id AND a.id = r.automation_id
-      WHERE r.account_id = ${account_id} AND r.automation_id = ${id} AND r.version > a.stopped_version
-    ) AS found
+  return db.exists(sql.fragment`
+    SELECT FROM automation_runs r JOIN automations a ON a.account_id = r.account_id AND a.id = r.automation_id
+    WHERE r.account_id = ${account_id} AND r.automation_id = ${id} AND r.version > a.stopped_version
   `)
-  return found
 }
 
 /** Deletes runs of a deleted automation, with their steps; returns how many. */
@@ -108,8 +99,5 @@ export async function deleteRuns(tx: Tx, { account_id, id }: AutomationId, limit
 
 /** Returns true if a deleted automation has runs left. */
 export async function hasRuns(db: Queryable, { account_id, id }: AutomationId): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (SELECT FROM automation_runs WHERE account_id = ${account_id} AND automation_id = ${id}) AS found
-  `)
-  return found
+  return db.exists(sql.fragment`SELECT FROM automation_runs WHERE account_id = ${account_id} AND automation_id = ${id}`)
 }

@@ -56,9 +56,7 @@ export async function findNewestRun(db: Queryable, { account_id, id }: CampaignI
 }
 
 export async function isRun(db: Queryable, { account_id, id }: CampaignId, run: number): Promise<boolean> {
-  const { found } = await db.one(sql.type(z.object({ found: z.boolean() }))`
-    SELECT EXISTS (
-      SELECT FROM campaign_runs WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = ${run}) AS found
+  return db.exists(sql.fragment`
+    SELECT FROM campaign_runs WHERE account_id = ${account_id} AND campaign_id = ${id} AND run = ${run}
   `)
-  return found
 }

@@ -69,11 +69,8 @@ export async function lockUnsettled(tx: Tx, { account_id, campaign_id }: Campaig
 
 /** Returns true if results of a stopped campaign are still to come: deferred deliveries must then be canceled too. */
 export async function isBeingSent(tx: Tx, { account_id, campaign_id }: Campaign): Promise<boolean> {
-  const { is_sent } = await tx.one(sql.type(z.object({ is_sent: z.boolean() }))`
-    SELECT EXISTS (
-      SELECT FROM deliveries d
-      WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id} AND d.state IN ('queued', 'sending')
-    ) AS is_sent
+  return tx.exists(sql.fragment`
+    SELECT FROM deliveries d
+    WHERE d.account_id = ${account_id} AND d.campaign_id = ${campaign_id} AND d.state IN ('queued', 'sending')
   `)
-  return is_sent
 }
