@@ -1,3 +1,4 @@
+import { isObject } from '#lib/json/is_object.ts'
 import type { JsonSchema } from './json_schema.ts'
 
 const MAX = Number.MAX_SAFE_INTEGER
@@ -55,8 +56,4 @@ function withNull(json: JsonSchema): JsonSchema {
   if (typeof one.type !== 'string' || 'const' in one) return json
   const values = Array.isArray(one.enum) ? { enum: [...one.enum, null] } : {}
   return { ...one, type: [one.type, 'null'], ...values, ...rest }
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

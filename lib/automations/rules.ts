@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isObject } from '#lib/json/is_object.ts'
 import { orList } from '#lib/json/requirements.ts'
 
 const CONTACT_FIELDS = ['id', 'email', 'first_name', 'last_name', 'unsubscribed', 'timezone', 'created_at'] as const
@@ -129,10 +130,6 @@ function readCondition(reading: Reading, { field: given, operator, value }: Memb
   const { success, data } = values.schema.safeParse(value)
   if (!success) return refuse(reading, [...path, 'value'], values.message)
   return { type: 'rule', field, operator, value: data } as Rule
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function refuse({ context }: Reading, path: Path, message: string): typeof z.NEVER {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { canonicalJson } from './canonical_json.ts'
+import { isObject } from './is_object.ts'
 
 /**
  * An object whose snake_case members may also be given by their camelCase names, as in the resend package: `scheduledAt` for
@@ -35,7 +36,3 @@ function renameTwins(value: Members, twins: Twin[], context: z.RefinementCtx): M
 
 type Members = Record<string, unknown>
 type Twin = { name: string; twin: string }
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

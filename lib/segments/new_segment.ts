@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { GroupName } from '#lib/contacts/new_audience.ts'
 import { PropertyValue } from '#lib/contacts/new_property.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { isObject } from '#lib/json/is_object.ts'
 import { counted, Fixed } from '#lib/zod_fields.ts'
 import { MAX_CONDITIONS } from './conditions.ts'
 import { RulesField } from './read_rules.ts'
@@ -16,10 +17,6 @@ const MAX_EMAIL_PART = 254
 function whole<Schema extends z.ZodType>(names: string[], schema: Schema) {
   const nothing = Object.fromEntries(names.map(name => [name, null]))
   return z.preprocess(value => (isObject(value) ? { ...nothing, ...value } : value), schema)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const PropertyFilter = whole(

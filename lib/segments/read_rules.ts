@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PropertyValue } from '#lib/contacts/new_property.ts'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
+import { isObject } from '#lib/json/is_object.ts'
 import { orList, requirementOf } from '#lib/json/requirements.ts'
 import { moment } from '#lib/zod_fields.ts'
 import type { Condition, Rules } from './conditions.ts'
@@ -91,10 +92,6 @@ function readCondition({ field, operator, value }: Members, context: Context, pa
 }
 
 type Members = Record<string, unknown>
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 function refuse(context: Context, path: Path, message: string): typeof z.NEVER {
   context.addIssue({ code: 'custom', path, message })
