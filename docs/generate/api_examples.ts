@@ -5,6 +5,7 @@ import type { Examples, OperationExamples } from '#api/openapi/examples.ts'
 import type { Operation } from '#api/operations/operation.ts'
 import { routesOf } from '#api/operations/router.ts'
 import { operations } from '#api/routes/index.ts'
+import { tryParseJson } from '#lib/json/try_parse_json.ts'
 import { type Example, readExamples } from './read_examples.ts'
 
 /** An example of a request body, or of the response body for a status. */
@@ -52,18 +53,10 @@ function findBodies({ title, code, answer }: Example): Found[] {
 /** Returns null if the output is not JSON, or if the page leaves out parts of it. */
 function readAnswer({ answers }: Operation, text: string): { status: number; error?: string; value: unknown } | null {
   const [, status, json = text] = HTTP.exec(text) ?? []
-  const value = parseJson(json) as { statusCode?: number; name?: string } | null
+  const value = tryParseJson(json) as { statusCode?: number; name?: string } | undefined
   if (value?.statusCode) return { status: value.statusCode, error: String(value.name), value }
   // The last of several successful responses is the one for a new record.
-  return value && { status: Number(status ?? Object.keys(answers).at(-1)), value }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
+  return value ? { status: Number(status ?? Object.keys(answers).at(-1)), value } : null
 }
 
 function gather(found: Found[]): OperationExamples {

@@ -38,15 +38,6 @@ export function createProviderClient({ provider, url, policy }: ProviderApi, sig
 /** Per request. */
 const DEADLINE_MS = 10_000
 
-/** Returns undefined if the text is not JSON, such as a proxy's page or an empty body; then the status is reported. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** In characters. */
 const MAX_MESSAGE = 300
 

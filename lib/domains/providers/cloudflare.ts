@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { quoteText, unquoteText } from '#lib/domains/export/quote.ts'
+import { tryParseJson } from '#lib/json/try_parse_json.ts'
 import { listZones } from '#lib/net/domain_name.ts'
-import { type ProviderAnswer, type ProviderClient, parseJson } from './ask.ts'
+import type { ProviderAnswer, ProviderClient } from './ask.ts'
 import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { type ProviderZone, plainName } from './zone.ts'
@@ -86,7 +87,7 @@ function newRecord({ type, name, value, priority }: DomainRecord): object {
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, { status, text }: ProviderAnswer): z.output<Schema> {
-  const json = parseJson(text)
+  const json = tryParseJson(text)
   const parsed = schema.safeParse(json)
   if (status >= 200 && status < 300 && parsed.success) return parsed.data
   const refusal = Refusal.safeParse(json)

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { DomainRecord } from '#lib/domains/domain_records.ts'
 import { unquoteText } from '#lib/domains/export/quote.ts'
+import { tryParseJson } from '#lib/json/try_parse_json.ts'
 import { registrableDomain } from '#lib/net/domain_name.ts'
-import { type ProviderAnswer, type ProviderClient, parseJson } from './ask.ts'
+import type { ProviderAnswer, ProviderClient } from './ask.ts'
 import type { ZoneRecord } from './plan.ts'
 import { ProviderError } from './provider_error.ts'
 import { hostIn, nameIn, type ProviderZone, plainName } from './zone.ts'
@@ -83,7 +84,7 @@ function newRecord(zone: string, { type, name, value, priority }: DomainRecord):
 
 function read<Schema extends z.ZodType>(schema: Schema, { status, text }: ProviderAnswer): z.output<Schema> {
   const is_good = status >= 200 && status < 300
-  const json = parseJson(text)
+  const json = tryParseJson(text)
   const parsed = schema.safeParse(json)
   if (is_good && parsed.success) return parsed.data
   const refusal = Refusal.safeParse(json)

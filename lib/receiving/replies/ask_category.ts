@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { z } from 'zod'
+import { tryParseJson } from '#lib/json/try_parse_json.ts'
 import { parseNetworks } from '#lib/net/client_address.ts'
 import { portOf } from '#lib/net/fetch/policy.ts'
 import { FetchError, type FetchPolicy, fetchSafely } from '#lib/net/fetch_safely.ts'
@@ -78,7 +79,7 @@ function questionOf({ model }: AiService, text: string) {
 }
 
 function readAnswer(text: string): Category | null {
-  const { success, data } = Answer.safeParse(parseJson(text))
+  const { success, data } = Answer.safeParse(tryParseJson(text))
   const word = success
     ? data.choices[0]?.message.content
         .trim()
@@ -88,12 +89,4 @@ function readAnswer(text: string): Category | null {
   const category = CATEGORIES.find(name => name === word)
   if (!category && word !== 'unsure') throw new AiError('it responded with none of the words')
   return category ?? null
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
