@@ -101,7 +101,7 @@ async function run(client: pg.PoolClient, query: pg.QueryConfig): Promise<pg.Que
  * Returns true if Postgres responded with a SQLSTATE and did not end the session. Any other error leaves the connection
  * in an unknown state.
  */
-function isSound(error: unknown): boolean {
+export function isSound(error: unknown): boolean {
   return /^(?!57P0[123]|08)/.test(sqlState(error) ?? '08')
 }
 

@@ -31,15 +31,18 @@ export function isRefusedData(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }
 
+/** Returns true if another row has the same key. */
+export function isDuplicate(error: unknown): boolean {
+  return sqlState(error) === UNIQUE_VIOLATION
+}
+
 /**
  * Returns a handler for errors of a statement: it throws 409 with the message for a unique violation, and any other
  * error as it is.
  */
 export function refuseDuplicate(message: string, statusCode = 409): (error: unknown) => never {
   return cause => {
-    throw sqlState(cause) === UNIQUE_VIOLATION
-      ? new ApiError('validation_error', message, { statusCode, cause })
-      : cause
+    throw isDuplicate(cause) ? new ApiError('validation_error', message, { statusCode, cause }) : cause
   }
 }
 

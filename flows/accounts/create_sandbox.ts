@@ -2,12 +2,11 @@ import { makeDomain, storeDomain } from '#flows/domains/create_domain.ts'
 import { newId } from '#lib/ids.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import { findAccount, findFirstAccount, insertAccount } from '#sql/accounts/accounts.ts'
-import { type Pool, sqlState } from '#sql/pool.ts'
+import type { Pool } from '#sql/pool.ts'
+import { isDuplicate } from '#sql/retry.ts'
 import { createApiKey } from './create_api_key.ts'
 
 const DEFAULT_ACCOUNT = 'default'
-
-const UNIQUE_VIOLATION = '23505'
 
 /** Verified from the start, so that a first email can be sent, and received, before any DNS exists. */
 export const SANDBOX_DOMAIN = 'sandbox.internal'
@@ -34,7 +33,7 @@ export async function setUp(pool: Pool, secrets: Secrets): Promise<string | null
     })
   } catch (error) {
     // Another process has set up the same database first.
-    if (sqlState(error) === UNIQUE_VIOLATION && (await findAccount(pool, DEFAULT_ACCOUNT))) return null
+    if (isDuplicate(error) && (await findAccount(pool, DEFAULT_ACCOUNT))) return null
     throw error
   }
 }

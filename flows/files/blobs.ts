@@ -11,7 +11,8 @@ import {
   SHORT_CONTENT,
   useBlob,
 } from '#sql/files/blobs.ts'
-import { type Pool, sqlState } from '#sql/pool.ts'
+import type { Pool } from '#sql/pool.ts'
+import { isDuplicate } from '#sql/retry.ts'
 import { BlobStores } from './blob_stores.ts'
 
 /**
@@ -32,8 +33,6 @@ export type Blobs = {
 
 /** Returns the bytes of a blob in chunks of any length. */
 export type ReadBlob = (account_id: string, blob_id: string) => AsyncIterable<Buffer>
-
-const UNIQUE_VIOLATION = '23505'
 
 export function createBlobs({ pool, config }: Pick<Foundation, 'pool' | 'config'>): Blobs {
   const stores = new BlobStores(pool, config)
@@ -91,7 +90,7 @@ async function complete(pool: Pool, blob: Blob, store: () => Promise<boolean>): 
 
 /** Returns false if another blob with this content was completed at the same time; rethrows other errors. */
 function unlessTaken(error: unknown): false {
-  if (sqlState(error) === UNIQUE_VIOLATION) return false
+  if (isDuplicate(error)) return false
   throw error
 }
 

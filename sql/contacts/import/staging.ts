@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { NoAnswerError, NotConnectedError, sqlState } from '#sql/outage.ts'
+import { isSound } from '#sql/connections.ts'
+import { NoAnswerError, NotConnectedError } from '#sql/outage.ts'
 import { type Pool, sql } from '#sql/pool.ts'
 import { isLockTimeout } from '#sql/retry.ts'
 import { copyLines } from './copy_lines.ts'
@@ -133,9 +134,4 @@ async function requireLease(client: pg.PoolClient, { account_id, id, owner }: Ow
     [account_id, id, owner],
   )
   if (rowCount === 0) throw new LostLeaseError(`another worker has taken over the import ${id}`)
-}
-
-/** Returns true if Postgres responded and did not end the session. */
-function isSound(error: unknown): boolean {
-  return /^(?!57P0[123]|08)/.test(sqlState(error) ?? '08')
 }
