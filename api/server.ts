@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { answerClientError } from '#api/middleware/errors.ts'
 import type { Foundation, Running } from '#flows/process/run_process.ts'
 import { startClockSync } from '#flows/process/sync_clock.ts'
-import { StartupError } from '#lib/errors.ts'
+import { listen } from '#lib/net/listen.ts'
 import { type App, createApp } from './app.ts'
 import type { Middleware } from './context.ts'
 
@@ -23,7 +23,7 @@ export type CreateSite = (foundation: Foundation) => Middleware[]
 export async function startServer(foundation: Foundation, createSite: CreateSite): Promise<Running> {
   const app = createApp(foundation, createSite(foundation))
   const server = createHttpServer(app)
-  await listen(server, foundation.config.PORT)
+  await listen(server, foundation.config.PORT, 'PORT')
   const clock = startClockSync(foundation.pool, foundation.log)
   foundation.log.info({ port: foundation.config.PORT }, 'the API listens')
 
@@ -44,16 +44,6 @@ export function createHttpServer(app: App): Server {
   server.on('clientError', answerClientError)
   server.on('checkExpectation', app.listener) // unknown expectations may be ignored (RFC 9110, section 10.1.1)
   return server
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const message = error.code === 'EADDRINUSE' ? `Port ${port} is taken; set PORT to another.` : error.message
-      reject(new StartupError(message, { cause: error }))
-    })
-    server.listen(port, resolve)
-  })
 }
 
 /** Accepts no new connections, waits up to DRAIN_MS for requests to finish, then closes all connections. */

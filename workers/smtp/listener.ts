@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
 import type { Foundation } from '#flows/process/run_process.ts'
 import type { Config } from '#lib/config.ts'
-import { StartupError } from '#lib/errors.ts'
+import { listen } from '#lib/net/listen.ts'
 import { readCertificate, watchCertificate } from '#lib/receiving/smtp/certificate.ts'
 import { SMTP_LIMITS, type SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { SmtpListener } from '#lib/receiving/smtp/listener.ts'
@@ -63,13 +63,7 @@ export async function listenForSmtp(
       renewed => listener.updateSecureContext(renewed),
       error => log.error({ err: error }, 'the changed certificate cannot be used; the previous one stays in use'),
     )
-  await new Promise<void>((resolve, reject) => {
-    listener.once('error', (error: NodeJS.ErrnoException) => {
-      const message = error.code === 'EADDRINUSE' ? `Port ${port} is taken; set ${key} to another.` : error.message
-      reject(new StartupError(message, { cause: error }))
-    })
-    listener.listen(port, resolve)
-  })
+  await listen(listener, port, key)
   listener.removeAllListeners('error')
   listener.on('error', error => log.debug({ err: error }, 'a connection failed'))
   return {
