@@ -1,7 +1,11 @@
 import { connect } from 'node:net'
+import { printable } from '#lib/delivery/smtp/errors.ts'
 
 /** Longest greeting that is read (RFC 5321 section 4.5.3.1.5 allows 512). */
 const MAX_LENGTH = 1_000
+
+/** Longest greeting that is shown. */
+const MAX_SHOWN = 200
 
 /** Resolves to the first line that a server sends; sends nothing to it. @throws {Error} if it refuses, is silent or hangs up */
 export function readGreeting(host: string, port: number, deadline_ms: number): Promise<string> {
@@ -23,11 +27,8 @@ export function readGreeting(host: string, port: number, deadline_ms: number): P
     socket.on('data', (chunk: string) => {
       text += chunk
       const [line, rest] = text.split(/\r?\n/, 2)
-      if (rest !== undefined || text.length > MAX_LENGTH) settle(() => resolve(printable(line as string)))
+      if (rest !== undefined || text.length > MAX_LENGTH)
+        settle(() => resolve(printable(line as string).slice(0, MAX_SHOWN)))
     })
   })
-}
-
-function printable(line: string): string {
-  return line.replace(/[^\x20-\x7e]+/g, '?').slice(0, 200)
 }
