@@ -52,36 +52,22 @@ const tasks: { [Name in JobName]: Task<Name> } = {
 export type RunnerName = 'quick' | 'slow'
 
 /**
- * The runner of each task. `quick` tasks only run SQL and are fetched many at a time. `slow` tasks use the network, parse much
- * data or run long statements, and would delay others in a local queue.
+ * Tasks that only run short SQL, and are fetched many at a time. All others use the network, parse much data or run long
+ * statements, and would delay these in a local queue.
  */
-const runners: { [Name in JobName]: RunnerName } = {
-  send_emails: 'quick',
-  deliver_webhooks: 'quick',
-  process_batch: 'quick',
-  verify_domain: 'slow',
-  parse_email: 'slow',
-  judge_early_clicks: 'quick',
-  check_claim: 'slow',
-  check_domains: 'slow',
-  rotate_dkim_keys: 'slow',
-  purge: 'slow',
-  check_reputation: 'slow',
-  release_deliveries: 'slow',
-  import_contacts: 'quick',
-  remove_leftovers: 'slow',
-  start_campaigns: 'quick',
-  report_limited_runs: 'slow',
-  count_segment: 'slow',
-  send_campaign: 'slow',
-  unsubscribe_unreachable: 'slow',
-  clear_runs: 'slow',
-  advance_runs: 'quick',
-}
+const QUICK = new Set<JobName>([
+  'send_emails',
+  'deliver_webhooks',
+  'process_batch',
+  'judge_early_clicks',
+  'import_contacts',
+  'start_campaigns',
+  'advance_runs',
+])
 
 /** Returns the tasks of one runner in the form that graphile-worker takes. They check their payloads. */
 export function taskList(runner: RunnerName, work: Work): TaskList {
-  const names = (Object.keys(tasks) as JobName[]).filter(name => runners[name] === runner)
+  const names = (Object.keys(tasks) as JobName[]).filter(name => QUICK.has(name) === (runner === 'quick'))
   return Object.fromEntries(names.map(name => [name, (payload: unknown) => run(name, payload, work)]))
 }
 
