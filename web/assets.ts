@@ -10,6 +10,7 @@ const YEAR_S = 31_536_000
 
 const files = {
   'dashboard.css': { type: 'text/css', path: join(import.meta.dirname, 'styles/dashboard.css') },
+  'docs.css': { type: 'text/css', path: join(import.meta.dirname, 'styles/docs.css') },
   'dashboard.js': { type: 'text/javascript', path: join(import.meta.dirname, 'scripts/dashboard.js') },
   'editor.js': { type: 'text/javascript', path: join(import.meta.dirname, 'scripts/editor.js') },
   'turbo.js': { type: 'text/javascript', path: TURBO.replace(/turbo\.[\w-]+\.js$/, 'turbo.es2017-umd.js') },

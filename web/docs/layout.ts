@@ -1,3 +1,4 @@
+import { assetUrl } from '#web/assets.ts'
 import { documentHtml } from '#web/document.ts'
 import { type Html, html, raw } from '#web/html.ts'
 import type { Library, Page } from './library.ts'
@@ -7,15 +8,14 @@ type Parts = {
   library: Library
   current: string | null
   query?: string
-  style_url: string
   body: Html
 }
 
 /** Renders a page, which is readable without its style and needs no script. */
-export function layout({ title, library, current, query = '', style_url, body }: Parts): Html {
+export function layout({ title, library, current, query = '', body }: Parts): Html {
   return documentHtml({
     title: `${title} - Mailbrook docs`,
-    style_url,
+    style_url: assetUrl('docs.css'),
     body: html`<a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="home" href="/docs">Mailbrook docs</a>

@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import Router from '@koa/router'
 import type { Context, Services, State } from '#api/context.ts'
 import type { Html } from '#web/html.ts'
@@ -9,9 +7,6 @@ import { type Library, loadLibrary } from './library.ts'
 import { SearchIndex } from './search.ts'
 import { indexHtml, llmsText, notFoundHtml, searchHtml } from './views.ts'
 
-const STYLE = readFileSync(join(import.meta.dirname, '../styles/docs.css'), 'utf8')
-const STYLE_URL = `/docs/style.css?v=${createHash('sha256').update(STYLE).digest('hex').slice(0, 12)}`
-const YEAR_S = 31_536_000
 const HOUR_S = 3_600
 const MAX_QUERY_LENGTH = 200
 
@@ -28,7 +23,6 @@ export function docsRouter(base_url: string): Router<State, Services> {
     return loading
   }
   const router = new Router<State, Services>()
-  router.get('/docs/style.css', ctx => send(ctx, 'text/css', STYLE, `public, max-age=${YEAR_S}, immutable`))
   router.get('/llms.txt', async ctx => send(ctx, 'text/plain', llmsText((await load()).library, base_url)))
   router.get('/docs', async ctx => {
     const { library } = await load()
@@ -59,13 +53,13 @@ type Content = { title: string; library: Library; current: string | null; query?
 
 function show(ctx: Context, content: Content, status = 200): void {
   ctx.set({ 'content-security-policy': POLICY, 'referrer-policy': 'same-origin' })
-  send(ctx, 'text/html', String(layout({ ...content, style_url: STYLE_URL })))
+  send(ctx, 'text/html', String(layout(content)))
   if (status !== 200) ctx.status = status
 }
 
-function send(ctx: Context, type: string, text: string, cache_control = `public, max-age=${HOUR_S}`): void {
+function send(ctx: Context, type: string, text: string): void {
   ctx.status = 200
-  ctx.set({ 'cache-control': cache_control, 'x-content-type-options': 'nosniff' })
+  ctx.set({ 'cache-control': `public, max-age=${HOUR_S}`, 'x-content-type-options': 'nosniff' })
   ctx.set('etag', `"${createHash('sha256').update(text).digest('base64url')}"`)
   ctx.set('content-type', `${type}; charset=utf-8`)
   ctx.body = text
