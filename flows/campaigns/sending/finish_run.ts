@@ -11,9 +11,8 @@ import type { Tx } from '#sql/pool.ts'
 const NEAR_MS = 60 * 60_000
 
 /**
- * Returns true if a recurring campaign has its next run within an hour. The last one then ends although servers still refuse some of
- * its emails for the moment, which are retried all the same: each large campaign has a full mailbox, which may be retried for
- * days.
+ * Returns true if a recurring campaign has its next run within an hour. The current run then ends even if servers temporarily
+ * refuse some of its emails, which are still retried: every large campaign has a full mailbox, which is retried for days.
  */
 export function isNextRunNear(run: Run): boolean {
   const rhythm = rhythmOf(run)

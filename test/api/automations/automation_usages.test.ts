@@ -53,7 +53,7 @@ t.test('segments, topics, templates and properties of an enabled automation cann
   }
 })
 
-t.test('what runs in progress refer to cannot be deleted, until they are stopped', async t => {
+t.test('references of runs in progress cannot be deleted until the runs are stopped', async t => {
   for (const [what, path, name, step] of users) {
     const id = await createAutomation(api, account, { name, status: 'enabled', steps: [start, step] })
     await addRuns(world, account, id, [{ version: 1 }])
@@ -76,7 +76,7 @@ t.test('what runs in progress refer to cannot be deleted, until they are stopped
   }
 })
 
-t.test('what a run refers to that starts while its automation is changed cannot be deleted', async t => {
+t.test('the template of a run that starts while its automation is changed cannot be deleted', async t => {
   const { id: name } = await post('/templates', { name: 'U', html: 'Hi', subject: 'Hi', from: `a@${account.domain}` })
   await post(`/templates/${name}/publish`)
   const steps = [start, mail({ template: { id: name } })]

@@ -8,7 +8,7 @@ import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 
-t.test('what is added to a domain while it is deleted is refused', async t => {
+t.test('additions to a domain that is being deleted are refused', async t => {
   const api = await startApi(t, world, '')
   const steps = [{ key: 'trigger', type: 'trigger', config: { event_name: 'x' } }]
   const cases: [path: string, fields: object, message: string][] = [
