@@ -91,7 +91,9 @@ export class Pipeline {
 
   #open(slots: number): TransportQueues {
     return new TransportQueues({
-      ...{ ...this.#deps, slots, signal: this.#stopping.signal },
+      ...this.#deps,
+      slots,
+      signal: this.#stopping.signal,
       onStart: delivery => this.#countUnsent(delivery, -1),
       onError: (error, delivery) => void this.#settleUnsent(delivery, this.#judge(error, delivery)),
       onAside: () => this.#deps.onRoom(),

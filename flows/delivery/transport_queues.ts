@@ -42,7 +42,8 @@ export class TransportQueues {
     }
     this.#prepare = { bulk: new PrepareQueue(preparing), other: new PrepareQueue(preparing) }
     this.#send = new SendQueue({
-      ...{ ...deps, share },
+      ...deps,
+      share,
       onStart: prepared => {
         this.#prepareQueue(prepared.delivery).leave(prepared)
         onStart(prepared.delivery)

@@ -48,7 +48,7 @@ export async function advanceSet(
   const activeRuns = await prepareRuns(tx, active, automations)
   const shared = {
     ...{ tx, simulator_domain: services.config.SIMULATOR_DOMAIN, deleted: new Set<string>(), unsubscribed: [] },
-    ...{ properties: activeRuns.properties },
+    properties: activeRuns.properties,
   }
   await takeSteps(shared, activeRuns.all)
   const stored = [
