@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { startSink } from '#test/faults/support/sink.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { ROOT } from '#test/support/root.ts'
 import { openWork } from '#test/support/sending.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { startWorker } from '#workers/worker.ts'
 
@@ -99,8 +99,7 @@ async function fill(): Promise<Record<string, string>> {
 
 /** An email deferred by its receiver. The worker that delivers the others is not started yet. */
 async function delay(from: string): Promise<string> {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const work = openWork(t, world, sink.url)
   const { id } = await post('/emails', {
     from,

@@ -8,10 +8,18 @@ import { LineEnds } from '#lib/receiving/smtp/line_ends.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import type { Work } from '#tasks/task.ts'
-import type { TestAccount } from './world.ts'
+import { startReceiving } from './database/states.ts'
+import { newAccount, type TestAccount } from './world.ts'
 
 /** Limits that no test message exceeds. */
 const LIMITS = { size: 1 << 30, headers: 1 << 30, header_bytes: 1 << 30, received: 1 << 30 }
+
+/** Creates an account whose domain receives mail. */
+export async function newReceiver(world: Foundation): Promise<TestAccount> {
+  const account = await newAccount(world)
+  await startReceiving(world, account.domain_id)
+  return account
+}
 
 type Envelope = { mail_from?: string; received_for?: string[] }
 

@@ -8,9 +8,9 @@ import { Semaphore } from '#lib/async/semaphore.ts'
 import { ApiError } from '#lib/errors.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { insertEmails } from '#sql/sending/accept/drafts.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -67,8 +67,7 @@ t.test('concurrent sends and changes of scheduled emails have exactly one winner
 })
 
 async function openSender(t: Test) {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const timeouts = { connect: 10_000, message: 10_000, dot: 10_000 }
   const { sender } = openWork(t, world, sink.url, { times: { ...SENDER_TIMES, poll_ms: 50 }, timeouts })
   return { sink, sender }

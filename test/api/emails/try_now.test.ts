@@ -1,15 +1,14 @@
 import t from 'tap'
-import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
-const sink = await startSink()
-t.teardown(() => sink.close())
+const sink = await openSink(t)
 const work = openWork(t, world, sink.url)
 
 const tryNow = (id: string, key?: string) =>

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startSink } from '#test/faults/support/sink.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { startForbidden } from '#test/support/http/fetching.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount } from '#test/support/world.ts'
 
@@ -143,8 +143,7 @@ t.test('an email that failed is sent again as a new one, with its files', async 
 })
 
 t.test('emails in doubt are found and released together', async t => {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const work = openWork(t, world, sink.url)
   const to = ['drop-post-dot-1@y.com', 'drop-post-dot-2@y.com']
   // One after the other, since they are listed in this order.

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { createSetupLink } from '#flows/members/member_links.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { type Hands, keyboard, mouse } from '#test/support/hands.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { startHook } from '#test/support/webhooks/webhook_receiver.ts'
 import { newAccount } from '#test/support/world.ts'
@@ -13,8 +13,7 @@ import { newAccount } from '#test/support/world.ts'
 const hook = await startHook(t)
 const dashboard = await openDashboard(t, { FETCH_ALLOW: `${ALLOWED}/32`, FETCH_PORTS: String(hook.port) })
 const { world, account, api, faults } = dashboard
-const sink = await startSink()
-t.teardown(() => sink.close())
+const sink = await openSink(t)
 
 /** The first hour of somebody who has just installed the server: from the setup link to the first contact. */
 async function firstHour(t: Test, { page, fill, press }: Hands): Promise<void> {

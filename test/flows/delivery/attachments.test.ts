@@ -7,10 +7,10 @@ import { createBlobs, type ReadBlob } from '#flows/files/blobs.ts'
 import { findCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { LONG_CONTENT } from '#sql/delivery/prepare/emails_to_send.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { ANYBODY } from '#test/support/delivering.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -113,8 +113,7 @@ t.test('captured messages of any size are stored byte for byte', async t => {
 
 /** Opens a sender with room for one large message. */
 async function open(t: Test, times = TEST_TIMES) {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const timeouts = { connect: 60_000, message: 60_000, dot: 60_000 }
   return { sink, work: openWork(t, world, sink.url, { timeouts, times, room: LARGE }) }
 }

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { startSink } from '#test/faults/support/sink.ts'
 import { makeDue } from '#test/support/database/states.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -84,8 +84,7 @@ t.test('an unusable signing key delays only the mail of its domain', async t => 
 })
 
 async function open(t: Test) {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const timeouts = { connect: 60_000, message: 60_000, dot: 60_000 } // for a busy machine
   return { sink, work: openWork(t, world, sink.url, { timeouts }) }
 }

@@ -4,9 +4,9 @@ import { acceptEmails } from '#flows/sending/accept_emails.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -127,8 +127,7 @@ t.test('a job that runs twice, even concurrently, sends once', async t => {
 })
 
 async function open(t: Test) {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   return sink
 }
 

@@ -6,8 +6,8 @@ import { toDraft } from '#flows/sending/draft_emails.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { createPool } from '#sql/pool.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { openWork } from '#test/support/sending.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -18,8 +18,7 @@ const times = { heartbeat_ms: 200, poll_ms: 50, drain_ms: 5_000, keys_ms: 60_000
 const timeouts = { connect: 10_000, message: 10_000, dot: 10_000 }
 
 t.test('crashes and lost connections send mail twice only if it was in doubt', async t => {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   await acceptAll(['ok', 'slow250-30', 'slow250-200', 'grey-1'])
   const senders = await Promise.all([open(sink.url), open(sink.url)])
   const someone = () => senders[Math.random() < 0.5 ? 0 : 1] as (typeof senders)[number]

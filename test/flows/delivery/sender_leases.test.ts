@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { endLeases } from '#test/support/database/states.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -64,8 +64,7 @@ t.test('a delivery that the same worker claims again is sent once', async t => {
 })
 
 t.test('heartbeats extend leases of deliveries that take longer', async t => {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const times = { ...TEST_TIMES, lease_seconds: 1.5, heartbeat_ms: 100 }
   const { sender } = openWork(t, world, sink.url, { times, timeouts: PATIENT })
   const held = await acceptEmail(world, account, { to: 'slow250-3500@y.com' })
@@ -92,8 +91,7 @@ t.test('heartbeats extend leases of deliveries that take longer', async t => {
 })
 
 t.test('a reply after the lease was lost settles a delivery in doubt', async t => {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const work = openWork(t, world, sink.url, { timeouts: PATIENT })
   const id = await acceptEmail(world, account, { to: 'slow250-1500@y.com' })
   await send_emails({ email_ids: [id] }, work)

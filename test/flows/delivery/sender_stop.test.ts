@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { sql } from '#sql/pool.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { acceptEmail, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -104,8 +104,7 @@ t.test('a stop at any moment of a claim leaves nothing that is being sent', asyn
 })
 
 async function open(t: Test, greeting?: string) {
-  const sink = await startSink(greeting ? { greeting } : {})
-  t.teardown(() => sink.close())
+  const sink = await openSink(t, greeting ? { greeting } : {})
   return sink
 }
 

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
+import type { Sink, SinkOptions } from '#test/faults/support/sink.ts'
 import { FORBIDDEN, HAS_IPV6 } from '#test/support/http/fetching.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import type { Zone } from './name_server.ts'
 
 /** The networks in 127.0.0.0/8 to which mail may go, for MX_ALLOW. 127.0.0.66 and ::1 are not among them. */
@@ -34,8 +35,7 @@ export async function openMailHosts(t: Test): Promise<MailHosts> {
     port,
     heard: () => heard,
     async start(n, options = {}) {
-      const sink = await startSink({ host: `127.0.0.${n}`, port, ...options })
-      t.teardown(() => sink.close())
+      const sink = await openSink(t, { host: `127.0.0.${n}`, port, ...options })
       return sink
     },
   }

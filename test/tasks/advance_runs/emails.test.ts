@@ -2,13 +2,13 @@ import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
 import { forgetSettledEmails } from '#sql/sending/emails.ts'
 import { clear_runs } from '#tasks/clear_runs.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
 import { passTime, readRun, startRuns, storeAutomation, type TestStep } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { choosePlan } from '#test/support/database/states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
@@ -88,8 +88,7 @@ t.test('an email of a marketing automation has an unsubscribe footer and headers
 
 t.test('an email in doubt is sent once more automatically', async t => {
   const sent = await run(t, domain => [send(domain)], { contact: { email: 'drop-post-dot@b.com' } })
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const work = openWork(t, world, sink.url)
   await work.sender.offer((await sent.emails()).map(({ id }) => id))
   await work.sender.idle()

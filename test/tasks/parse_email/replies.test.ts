@@ -8,8 +8,9 @@ import { createLog } from '#lib/log.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
-import { givePlan, startReceiving } from '#test/support/database/states.ts'
+import { givePlan } from '#test/support/database/states.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
+import { newReceiver } from '#test/support/receiving.ts'
 import { openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -24,16 +25,10 @@ t.teardown(() => smtp.stop())
 const work = openWork(t, world, inbox.url)
 const client = createTransport({ host: '127.0.0.1', port: smtp.port, ignoreTLS: true, pool: true })
 t.teardown(() => client.close())
-const account = await receivingAccount()
+const account = await newReceiver(world)
 const api = await startApi(t, world, account.key)
 
 const replyOf = (account: TestAccount) => ({ account_id: account.id, id: uuid() })
-
-async function receivingAccount(): Promise<TestAccount> {
-  const account = await newAccount(world)
-  await startReceiving(world, account.domain_id)
-  return account
-}
 
 /** Sends by the API and waits until the recipient has the message. */
 async function send(): Promise<{ id: string; message_id: string; mail_from: string }> {
@@ -127,7 +122,7 @@ t.test('a reply whose References are cut within a character is linked', async t 
 
 t.test('automatic messages, lists and foreign ids are not linked', async t => {
   const { id, message_id, mail_from } = await send()
-  const stranger = await receivingAccount()
+  const stranger = await newReceiver(world)
   const cases: [name: string, mail: Mail, kind?: string][] = [
     ['absence', { inReplyTo: message_id, headers: { 'Auto-Submitted': 'auto-replied' } }],
     ['absence to the return path', { envelope: { from: '', to: mail_from }, subject: 'Out of office' }, 'report'],

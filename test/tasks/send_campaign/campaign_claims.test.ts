@@ -4,13 +4,13 @@ import { lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { resumeCampaign } from '#sql/campaigns/stop/change_status.ts'
 import { claimDeliveries } from '#sql/delivery/deliveries.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil, setStatus } from '#test/support/campaigns.ts'
 import { begin } from '#test/support/database/locks.ts'
 import { suppress } from '#test/support/database/states.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -129,8 +129,7 @@ async function inDoubt(t: Test) {
   const contacts = [0, 1, 2, 3].map(n => ({ email: `drop-post-dot-${n}@b.com` }))
   await addContacts(world, account, contacts)
   const campaign = await queueCampaign(world, account)
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const work = openWork(t, world, sink.url)
   await sendUntil(work, campaign)
   await work.sender.stop() // emails sent again would be in doubt again

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { continueCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { addContacts, figuresOf, queueCampaign, sendUntil, setStatus } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -16,8 +16,7 @@ const { pool } = world
 /** A server that does not reply until the test calls `speak`. */
 async function openSilent(t: Test) {
   const account = await newAccount(world)
-  const sink = await startSink({ silent: true })
-  t.teardown(() => sink.close())
+  const sink = await openSink(t, { silent: true })
   const work = openWork(t, world, sink.url, { timeouts: { connect: 60_000, message: 60_000, dot: 60_000 } })
   const ids = await addContacts(world, account, ['a@b.com', 'c@b.com'])
   return {

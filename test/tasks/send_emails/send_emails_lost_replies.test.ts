@@ -7,6 +7,7 @@ import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { type Sink, startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMEOUTS } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -104,8 +105,7 @@ t.test('a connection that the server closed while idle is replaced without an at
   const work = openWork(t, world, first.url)
   await deliverEmails(work, [await acceptEmail(world, account, { to: 'ok-1@y.com' })])
   await first.close()
-  const second = await startSink({ port: first.port })
-  t.teardown(() => second.close())
+  const second = await openSink(t, { port: first.port })
   await sleep(50)
 
   const id = await acceptEmail(world, account, { to: 'ok-2@y.com' })
@@ -125,8 +125,7 @@ t.test('a connection that the server closed while idle is replaced without an at
 })
 
 async function open(t: Test, foundation = world): Promise<{ sink: Sink; work: Work }> {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   return { sink, work: openWork(t, foundation, sink.url) }
 }
 

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { send_emails } from '#tasks/send_emails.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import { makeDue } from '#test/support/database/states.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -122,8 +122,7 @@ t.test('`queue` of an email explains why it is not sent yet', async t => {
 })
 
 async function open(t: Test) {
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const timeouts = { connect: 5_000, message: 5_000, dot: 5_000 }
   return { sink, work: openWork(t, world, sink.url, { timeouts }) }
 }

@@ -4,6 +4,7 @@ import { ageEmail, makeDue } from '#test/support/database/states.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -142,8 +143,7 @@ t.test('the delay that a receiver asks for is respected', async t => {
 
 t.test('retry delays grow and end after 72 hours', async t => {
   const account = await newAccount(world)
-  const sink = await startSink()
-  t.teardown(() => sink.close())
+  const sink = await openSink(t)
   const work = openWork(t, world, sink.url)
   const id = await acceptEmail(world, account, { to: 'tmp-451@y.com' })
   const due = () => makeDue(world, id)

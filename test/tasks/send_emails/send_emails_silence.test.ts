@@ -3,11 +3,12 @@ import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { setDomainTransport } from '#sql/domains/domains.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import type { Work } from '#tasks/task.ts'
-import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
+import type { Sink } from '#test/faults/support/sink.ts'
 import { MAIL_HOSTS, openMailHosts, publishMx } from '#test/support/dns/mail_hosts.ts'
 import { startZone } from '#test/support/dns/name_server.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
 import { acceptEmail, openWork, TEST_TIMES } from '#test/support/sending.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -242,12 +243,6 @@ t.test('a blob store that hangs delays no other emails and no stop', async t => 
 function openRelayed(t: Test, sinks: Sink[], timeouts: SmtpTimeouts, times: Partial<typeof TIMES> = {}): Work {
   const urls = sinks.map(({ url }) => url).join(',')
   return openWork(t, world, urls, { times: { ...TIMES, ...times }, timeouts })
-}
-
-async function openSink(t: Test, options: SinkOptions = {}): Promise<Sink> {
-  const sink = await startSink(options)
-  t.teardown(() => sink.close())
-  return sink
 }
 
 function many(count: number, domain: string): string[] {

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import type { SmtpTimeouts } from '#lib/delivery/smtp/server.ts'
 import { send_emails } from '#tasks/send_emails.ts'
-import { type SinkOptions, startSink } from '#test/faults/support/sink.ts'
+import type { SinkOptions } from '#test/faults/support/sink.ts'
 import { acceptEach, acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMEOUTS } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -79,7 +80,6 @@ function accept(count: number, address: (i: number) => string): Promise<string[]
 }
 
 async function open(t: Test, options: SinkOptions = {}, timeouts: SmtpTimeouts = TEST_TIMEOUTS) {
-  const sink = await startSink(options)
-  t.teardown(() => sink.close())
+  const sink = await openSink(t, options)
   return { sink, work: openWork(t, world, sink.url, { timeouts }) }
 }

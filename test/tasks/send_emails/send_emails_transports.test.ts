@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { setDomainTransport } from '#sql/domains/domains.ts'
 import { findPlatform, setTransportFault } from '#sql/safety/platform.ts'
-import { type Sink, type SinkOptions, startSink } from '#test/faults/support/sink.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 import { domainCommands } from '#workers/admin/domains.ts'
@@ -153,12 +153,6 @@ t.test('tls=enforced waits for a relay with TLS', async t => {
   shows(t, await send(openWork(t, world, `${plain.url}?ignoreTLS=true,${trusted}`), other), { status: 'delivered' })
   t.equal(plain.messages.length, 1, 'other mail still goes to the first relay')
 })
-
-async function openSink(t: Test, options: SinkOptions = {}): Promise<Sink> {
-  const sink = await startSink(options)
-  t.teardown(() => sink.close())
-  return sink
-}
 
 /** A relay that rejects every login. */
 async function openStrict(t: Test): Promise<string> {

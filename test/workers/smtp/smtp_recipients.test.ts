@@ -3,27 +3,22 @@ import { v7 as uuid } from 'uuid'
 import { parse_email } from '#tasks/parse_email.ts'
 import { startApi } from '#test/support/api.ts'
 import { startReceiving } from '#test/support/database/states.ts'
+import { newReceiver } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
 import { openClient } from '#test/support/smtp/smtp_client.ts'
 import { query as queryString } from '#test/support/varied_emails.ts'
-import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+import { addDomain, openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
 const SETTINGS = { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0', SERVER_DOMAIN: 'mx.mailbrook.test' }
 const world = await openWorld(t, SETTINGS)
-const operator = await receiver()
-const account = await receiver()
+const operator = await newReceiver(world)
+const account = await newReceiver(world)
 const api = await startApi(t, world, account.key)
 const smtp = await startSmtp(world)
 t.teardown(() => smtp.stop())
 const work = openWork(t, world)
 const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values).then(result => result.rows)
-
-async function receiver(): Promise<TestAccount> {
-  const account = await newAccount(world)
-  await startReceiving(world, account.domain_id)
-  return account
-}
 
 const path = '/api/emails/receiving'
 
@@ -43,7 +38,7 @@ const locals: [string, string][] = [
 ]
 
 t.test('mail waits at its sender while enabling sending verifies the domain again', async t => {
-  const { id, domain, domain_id, key } = await receiver()
+  const { id, domain, domain_id, key } = await newReceiver(world)
   await query('UPDATE domains SET sending = false WHERE account_id = $1', [id])
   const client = await openClient(t, smtp.port)
   await client.command('MAIL FROM:<x@y.com>')

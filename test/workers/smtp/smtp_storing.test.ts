@@ -7,12 +7,13 @@ import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { openTransaction } from '#test/support/database/locks.ts'
-import { givePlan, startReceiving } from '#test/support/database/states.ts'
+import { givePlan } from '#test/support/database/states.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
+import { newReceiver } from '#test/support/receiving.ts'
 import { shows } from '#test/support/shows.ts'
 import { openClient, type SmtpClient } from '#test/support/smtp/smtp_client.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
-import { newAccount, openWorld, type TestAccount, testConfig } from '#test/support/world.ts'
+import { openWorld, testConfig } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
 const SETTINGS = { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0' }
@@ -21,7 +22,7 @@ const { port } = await start(t, world)
 const query = (text: string, values: unknown[] = []) => world.pool.pg.query(text, values).then(result => result.rows)
 
 t.test('a message acknowledged with 250 is stored, with repaired line ends', async t => {
-  const account = await receiver()
+  const account = await newReceiver(world)
   const client = await openClient(t, port)
   const cases: [sent: string, stored: string][] = [
     ['Subject: a\r\n\r\nHello', 'Subject: a\r\n\r\nHello\r\n'],
@@ -49,7 +50,7 @@ t.test('a message acknowledged with 250 is stored, with repaired line ends', asy
 })
 
 t.test('concurrent messages share a commit and a job', async t => {
-  const account = await receiver()
+  const account = await newReceiver(world)
   const clients = await Promise.all(Array.from({ length: 20 }, () => openClient(t, port)))
   await query('DELETE FROM graphile_worker._private_jobs')
   const raw = (n: number) => `Subject: ${n}\r\n\r\n${'x\r\n'.repeat(2_000 * n)}`
@@ -67,7 +68,7 @@ t.test('concurrent messages share a commit and a job', async t => {
 })
 
 t.test('a message repeated within 7 days for the same recipients is stored once', async t => {
-  const account = await receiver()
+  const account = await newReceiver(world)
   const to = [`a@${account.domain}`, `b@${account.domain}`]
   const raw = `Message-ID: <${uuid()}@y.com>\r\n\r\nHello`
   const clients = await Promise.all([openClient(t, port), openClient(t, port), openClient(t, port)])
@@ -84,7 +85,7 @@ t.test('a message repeated within 7 days for the same recipients is stored once'
 })
 
 t.test('messages without a Message-ID are all stored, even if equal', async t => {
-  const account = await receiver()
+  const account = await newReceiver(world)
   const to = `alarm@${account.domain}`
   const clients = await Promise.all([openClient(t, port), openClient(t, port)])
   const begin = 'Subject: Message-ID: none\r\n Message-ID: folded\r\n\r\nMessage-ID: <in@the.text>\r\n'
@@ -100,7 +101,7 @@ t.test('messages without a Message-ID are all stored, even if equal', async t =>
 })
 
 t.test('a message for several accounts is stored for all or none', async t => {
-  const [one, two] = [await receiver(), await receiver()]
+  const [one, two] = [await newReceiver(world), await newReceiver(world)]
   const to = [`a@${one.domain}`, `b@${two.domain}`, `Ab.C+d@${one.domain.toUpperCase()}`]
   const client = await openClient(t, port)
   for (const raw of ['Subject: x\r\n\r\n', `Subject: long\r\n\r\n${'0123456789\r\n'.repeat(50_000)}`]) {
@@ -117,7 +118,7 @@ t.test('a message for several accounts is stored for all or none', async t => {
 })
 
 t.test('received messages count toward the quota, and are refused beyond it', async t => {
-  const account = await receiver()
+  const account = await newReceiver(world)
   await givePlan(world, account, { emails_per_day: 3, emails_per_month: 10 })
   const client = await openClient(t, port)
   t.match(await client.send([`a@${account.domain}`, `b@${account.domain}`], 'x: y\r\n\r\n'), /^250 /)
@@ -134,7 +135,7 @@ t.test('received messages count toward the quota, and are refused beyond it', as
 
 t.test('with S3 every message is stored there first', async t => {
   const s3 = await startS3Server(t)
-  const account = await receiver()
+  const account = await newReceiver(world)
   const config = { ...world.config, BLOB_STORE: s3.url }
   const { port } = await start(t, { ...world, config })
   const client = await openClient(t, port)
@@ -150,7 +151,7 @@ t.test('with S3 every message is stored there first', async t => {
 
 t.test('a bucket that hangs affects only long messages, each stored or refused', async t => {
   const s3 = await startS3Server(t)
-  const account = await receiver()
+  const account = await newReceiver(world)
   const config = { ...world.config, BLOB_STORE: s3.url }
   const { port } = await start(t, { ...world, config }, { place_ms: 300, bucket_ms: 300, connections_per_address: 40 })
   const long = (n: number) => `Subject: ${n}\r\n\r\n${'0123456789\r\n'.repeat(25_000)}`
@@ -193,7 +194,7 @@ t.test('a bucket that hangs affects only long messages, each stored or refused',
 
 t.test('a long message is refused at once when 40 others wait', async t => {
   const s3 = await startS3Server(t)
-  const account = await receiver()
+  const account = await newReceiver(world)
   const config = { ...world.config, BLOB_STORE: s3.url }
   const { port } = await start(t, { ...world, config }, { place_ms: 60_000, connections_per_address: 70 })
   const raw = `Subject: long\r\n\r\n${'0123456789\r\n'.repeat(25_000)}`
@@ -212,7 +213,7 @@ t.test('a long message is refused at once when 40 others wait', async t => {
 })
 
 t.test('a failing Postgres gives 451, never 250 without storing or 5xx', async t => {
-  const account = await receiver()
+  const account = await newReceiver(world)
   const proxy = await startPgProxy(world.config.DATABASE_URL as string)
   t.teardown(() => proxy.close())
   const foundation = await layFoundation(testConfig(proxy.url, SETTINGS), world.log)
@@ -287,7 +288,7 @@ t.test('a failing Postgres gives 451, never 250 without storing or 5xx', async t
 })
 
 t.test('a message not stored in time gets 451 and is stored only once', async t => {
-  const account = await receiver()
+  const account = await newReceiver(world)
   const { port } = await start(t, world, { store_ms: 800, storing: 1 })
   const client = await openClient(t, port)
   const [to, raw] = [`a@${account.domain}`, 'Message-ID: <1@y.com>\r\n\r\n']
@@ -301,12 +302,6 @@ t.test('a message not stored in time gets 451 and is stored only once', async t 
   t.match(await again.send(to, raw), /^250 /)
   t.equal((await find(to)).length, 1)
 })
-
-async function receiver(): Promise<TestAccount> {
-  const account = await newAccount(world)
-  await startReceiving(world, account.domain_id)
-  return account
-}
 
 async function start(t: Test, foundation: Foundation, limits: Partial<SmtpLimits> = {}) {
   const smtp = await startSmtp(foundation, limits)

@@ -2,10 +2,10 @@ import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import { isOwnAddress } from '#lib/delivery/direct/own_address.ts'
 import { parseNetworks } from '#lib/net/client_address.ts'
-import { startSink } from '#test/faults/support/sink.ts'
 import type { Zone } from '#test/support/dns/name_server.ts'
 import { shows } from '#test/support/shows.ts'
 import { openDirect } from '#test/support/smtp/direct.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 import { standStill } from '#test/support/stand_still.ts'
 
 /** The servers at 64 and 65 accept mail, 71 never finishes its greeting, and nothing listens on 70. */
@@ -171,8 +171,7 @@ t.test('mail for a domain that this host receives mail for goes to its own SMTP 
   const both = { 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': { A: [A.first, A.second] } }
   shows(t, await tryZone(both, options), delivered, 'at this address of several')
   const named = { 'to.com': { MX: ['10 me.test'] }, 'me.test': { A: [A.first] } }
-  const here = await startSink()
-  t.teardown(() => here.close())
+  const here = await openSink(t)
   const { outcome } = await tryZone(named, { isOwn, port: 1, own_port: Number(new URL(here.url).port) })
   shows(t, outcome, { outcome: 'delivered' }, 'by its name, which resolves to the address of a router')
   t.equal(here.messages, 1)

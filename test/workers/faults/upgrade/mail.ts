@@ -1,8 +1,9 @@
 import PostalMime, { type Email } from 'postal-mime'
 import type { Test } from 'tap'
-import { type Sink, startSink } from '#test/faults/support/sink.ts'
+import type { Sink } from '#test/faults/support/sink.ts'
 import { destination, type Sender } from '#test/faults/support/stage.ts'
 import type { Api } from '#test/support/api.ts'
+import { openSink } from '#test/support/smtp/open_sink.ts'
 
 /** A file stored in several chunks of a blob; smaller ones are stored in its row. */
 const FILE = Buffer.alloc(100_000, 'a file ')
@@ -43,8 +44,7 @@ type Mailbox = { sink: Sink; environment: Record<string, string>; read(): Promis
 /** A relay for workers that behaves as the recipients say (sink.ts) and keeps what it accepts. */
 export async function openMailbox(t: Test): Promise<Mailbox> {
   const taken: { rcpts: string[]; content: Buffer }[] = []
-  const sink = await startSink({ onMessage: (rcpts, content) => taken.push({ rcpts, content }) })
-  t.teardown(() => sink.close())
+  const sink = await openSink(t, { onMessage: (rcpts, content) => taken.push({ rcpts, content }) })
   return {
     sink,
     environment: { MAIL_TRANSPORT: sink.url, LOG_LEVEL: 'error' },
