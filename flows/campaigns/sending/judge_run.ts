@@ -22,31 +22,20 @@ export async function judgeRun(tx: Tx, run: Run): Promise<boolean> {
   const settled = delivered + bounced
   const now = { settled, bounced, sent, complained, unreached, reached: settled }
   const since = (figure: keyof typeof now) => now[figure] - (run.judged[figure] ?? 0)
+  const stop = (reason: string) => pause(tx, run, { ...run.judged, ...now }, reason)
   if (since('sent') >= SAMPLE && since('complained') > TOO_MANY * since('sent')) {
-    return pause(
-      tx,
-      run,
-      { ...run.judged, ...now },
-      `${since('complained')} of ${since('sent')} recipients complained.`,
-    )
+    return stop(`${since('complained')} of ${since('sent')} recipients complained.`)
   }
   const of_domain = run.judged.of_domain ? null : describeComplaints(await readDomainFigures(tx, run), TOO_MANY)
   if (of_domain) return pause(tx, run, { ...now, of_domain: 1 }, of_domain)
   const judged: Record<string, number> = {}
   if (since('unreached') >= MAX_UNREACHED) {
-    if (since('reached') === 0) {
-      return pause(tx, run, { ...run.judged, ...now }, `The last ${since('unreached')} emails reached no mail server.`)
-    }
+    if (since('reached') === 0) return stop(`The last ${since('unreached')} emails reached no mail server.`)
     Object.assign(judged, { unreached, reached: settled })
   }
   if (since('settled') >= SAMPLE) {
     if (since('bounced') > MAX_BOUNCED * since('settled')) {
-      return pause(
-        tx,
-        run,
-        { ...run.judged, ...now },
-        `${since('bounced')} of the last ${since('settled')} recipients bounced.`,
-      )
+      return stop(`${since('bounced')} of the last ${since('settled')} recipients bounced.`)
     }
     Object.assign(judged, { settled, bounced })
   }
