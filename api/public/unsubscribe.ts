@@ -5,7 +5,7 @@ import {
   changePreferences,
   type PreferenceRequest,
 } from '#flows/contacts/preferences/change_preferences.ts'
-import { formRequest, resubscribeRequest, unsubscribeRequest } from '#flows/contacts/preferences/requests.ts'
+import { formRequest, linkRequest } from '#flows/contacts/preferences/requests.ts'
 import type { ReadTokenKeys } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeToken, type UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { escapeHtml } from '#lib/escape_html.ts'
@@ -48,9 +48,9 @@ async function change(ctx: Context, token: UnsubscribeToken): Promise<void> {
   const topics = { shown: textsOf(form, 'shown'), ticked: textsOf(form, 'topic') }
   const requests: Record<Action, (before: Preferences) => PreferenceRequest> = {
     unsubscribe: () => ({ everything: 'opt_out' }),
-    unsubscribe_topic: before => unsubscribeRequest(token, before),
+    unsubscribe_topic: before => linkRequest(token, before, 'opt_out'),
     resubscribe: () => ({ everything: 'opt_in' }),
-    resubscribe_topic: before => resubscribeRequest(token, before),
+    resubscribe_topic: before => linkRequest(token, before, 'opt_in'),
     save: before => formRequest(topics, before),
   }
   const changed = await store(ctx, token, requests[action], 'page')
@@ -63,7 +63,7 @@ async function change(ctx: Context, token: UnsubscribeToken): Promise<void> {
  * the response is 200 as well, since it sends no more email.
  */
 async function changeByOneClick(ctx: Context, token: UnsubscribeToken): Promise<void> {
-  await store(ctx, token, before => unsubscribeRequest(token, before), 'one_click')
+  await store(ctx, token, before => linkRequest(token, before, 'opt_out'), 'one_click')
   setPrivate(ctx)
   ctx.status = 200
   ctx.body = ''

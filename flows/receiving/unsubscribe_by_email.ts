@@ -1,5 +1,5 @@
 import { changePreferences } from '#flows/contacts/preferences/change_preferences.ts'
-import { unsubscribeRequest } from '#flows/contacts/preferences/requests.ts'
+import { linkRequest } from '#flows/contacts/preferences/requests.ts'
 import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import type { Config } from '#lib/config.ts'
 import type { Secrets } from '#lib/secrets.ts'
@@ -29,7 +29,7 @@ export async function unsubscribeByEmail(
     const { domain_id, email_id, topic_id, recipient } = delivery
     const token = { account_id, domain_id, email_id, topic_id, address: recipient.toLowerCase() }
     const origin = { how: 'email', source_id: email_id, client_address: client.address || null } as const
-    await changePreferences(work.pool, token, before => unsubscribeRequest(token, before), origin)
+    await changePreferences(work.pool, token, before => linkRequest(token, before, 'opt_out'), origin)
   }
   return others === 0
 }

@@ -1,3 +1,4 @@
+import type { Subscription } from '#lib/contacts/new_contact.ts'
 import type { UnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import type { Preferences, PreferredTopic } from '#sql/contacts/preferences/preferences.ts'
 import type { PreferenceRequest } from './change_preferences.ts'
@@ -14,16 +15,10 @@ export function publicTopics({ topics }: Preferences): PreferredTopic[] {
   return topics.filter(({ is_public }) => is_public)
 }
 
-/** Returns the request of one click: to leave the topic of the link, or else everything. */
-export function unsubscribeRequest(token: Token, preferences: Preferences): PreferenceRequest {
+/** Returns the request to leave the topic of the link, or else everything; with `opt_in`, to subscribe again. */
+export function linkRequest(token: Token, preferences: Preferences, subscription: Subscription): PreferenceRequest {
   const topic = topicOf(preferences, token)
-  return topic ? { topics: [{ id: topic.id, subscription: 'opt_out' }] } : { everything: 'opt_out' }
-}
-
-/** Returns the request to subscribe again to the topic of the link, or else to everything. */
-export function resubscribeRequest(token: Token, preferences: Preferences): PreferenceRequest {
-  const topic = topicOf(preferences, token)
-  return topic ? { topics: [{ id: topic.id, subscription: 'opt_in' }] } : { everything: 'opt_in' }
+  return topic ? { topics: [{ id: topic.id, subscription }] } : { everything: subscription }
 }
 
 /**
