@@ -4,7 +4,7 @@ import { SharedLinks, writeTracking } from '#lib/contents/write_tracking.ts'
 import { newId } from '#lib/ids.ts'
 import { TokenKeys } from '#lib/token_keys.ts'
 import { writeLinkToken, writeRecipientTokens } from '#lib/tracking/tracking_tokens.ts'
-import { report } from '#test/bench/support/stage.ts'
+import { median, report } from '#test/bench/support/stage.ts'
 
 const GOAL = 10
 const ROUNDS = 9
@@ -90,8 +90,4 @@ function rateOf(render: () => string): number {
   for (; performance.now() - begin < ROUND_MS; count++) length += Buffer.byteLength(render())
   if (length === 0) throw new Error('nothing was rendered')
   return (count / (performance.now() - begin)) * 1_000
-}
-
-function median(numbers: number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number
 }

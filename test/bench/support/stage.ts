@@ -98,8 +98,7 @@ function startChild(file: string, environment: Record<string, string>): Promise<
 }
 
 export function median(values: number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] as number
+  return percentile(values, 0.5)
 }
 
 export function percentile(values: number[], part: number): number {
