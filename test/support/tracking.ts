@@ -3,7 +3,7 @@ import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { now } from '#lib/clock.ts'
 import { newId } from '#lib/ids.ts'
 import { writeLinkToken, writeRecipientTokens } from '#lib/tracking/tracking_tokens.ts'
-import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
+import type { TrackingHit } from '#sql/tracking/hits.ts'
 import { acceptEmail } from '#test/support/sending.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import type { TestAccount } from '#test/support/world.ts'
@@ -117,10 +117,6 @@ export function makeHit(
     ...{ ip: '192.0.2.7', user_agent: BROWSER, created_at: new Date(now().getTime() + ms) },
     ...fields,
   }
-}
-
-export async function record({ pool }: Foundation, hits: TrackingHit[]): Promise<void> {
-  await recordHits(pool, hits)
 }
 
 export type StoredHit = { type: string; class: string; rule: string; link: number | null }

@@ -2,20 +2,13 @@ import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { claimDeliveries, type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { fenceDeliveries } from '#sql/delivery/leases.ts'
+import { recordHits } from '#sql/tracking/hits.ts'
 import { judge_early_clicks } from '#tasks/judge_early_clicks.ts'
 import { storeAutomation, waitFor } from '#test/support/automation_runs.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import {
-  makeCampaign,
-  makeHit,
-  makeTracked,
-  readFigures,
-  readHits,
-  record,
-  type TrackedEmail,
-} from '#test/support/tracking.ts'
+import { makeCampaign, makeHit, makeTracked, readFigures, readHits, type TrackedEmail } from '#test/support/tracking.ts'
 import { readWebhookEvents } from '#test/support/unsubscribing.ts'
 import { insertUnchecked } from '#test/support/webhooks/announced_events.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -32,7 +25,7 @@ t.test('clicks recorded before the result of the delivery are judged by the time
     const email = await makeTracked(world, account, { campaign, delivered_ago: null, links: 20 })
     const settle = await claim(email)
     const [suspect, scanner] = ['mimecast_network', { ip: '198.51.100.9' }]
-    await record(world, [
+    await recordHits(world.pool, [
       makeHit(email, 0, -62_000, scanner),
       makeHit(email, null, -30_000),
       makeHit(email, 1, -29_000),
@@ -71,7 +64,7 @@ t.test('a result without earlier clicks queues nothing', async t => {
     await makeTracked(world, account, { delivered_ago: null }),
   ]
   const settle = [await claim(unclicked), await claim(early)]
-  await record(world, [makeHit(early, 0, -59_000)])
+  await recordHits(world.pool, [makeHit(early, 0, -59_000)])
   for (const each of settle) await each({ outcome: 'delivered', age: 60 })
   t.strictSame(await takeJobs(account), [])
   shows(t, await readHits(world, early), [{ class: 'machine', rule: 'early' }])
@@ -84,7 +77,7 @@ t.test('automations hear of a late delivery before its clicks', async t => {
   await storeAutomation(world, account, [waitFor('email.clicked')], { trigger: 'email.delivered' })
   const email = await makeTracked(world, account, { delivered_ago: null, to })
   const settle = await claim(email)
-  await record(world, [makeHit(email, 0, -29_000)])
+  await recordHits(world.pool, [makeHit(email, 0, -29_000)])
   await settle({ outcome: 'delivered', age: 60 })
   for (const payload of await takeJobs(account)) await judge_early_clicks(payload, work)
   const { rows } = await pg.query('SELECT name FROM contact_events WHERE account_id = $1 ORDER BY id', [account.id])

@@ -1,11 +1,12 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { sql } from '#sql/pool.ts'
+import { recordHits } from '#sql/tracking/hits.ts'
 import { purge } from '#tasks/purge.ts'
 import { begin } from '#test/support/database/locks.ts'
 import { insertLogRows, readLogs } from '#test/support/request_log.ts'
 import { openWork } from '#test/support/sending.ts'
-import { makeHit, makeTracked, record } from '#test/support/tracking.ts'
+import { makeHit, makeTracked } from '#test/support/tracking.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -33,7 +34,7 @@ t.test('LOG_RETENTION_DAYS limits the request log of every account', async t => 
 t.test('IP addresses of hits are shortened to networks after 30 days', async t => {
   const email = await makeTracked(world, await newAccount(world))
   const days = (count: number) => -count * 86_400_000
-  await record(world, [
+  await recordHits(world.pool, [
     makeHit(email, null, days(31), { ip: '192.0.2.77' }),
     makeHit(email, null, days(32), { ip: '2001:db8:1:2:3::4' }),
     makeHit(email, null, days(33), { ip: null }),

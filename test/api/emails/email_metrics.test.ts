@@ -2,13 +2,14 @@ import { type GetEmailsMetricsOptions, Resend } from 'resend'
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { applyReportedOutcome, type ReportedOutcome } from '#sql/receiving/reports.ts'
+import { recordHits } from '#sql/tracking/hits.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, queueCampaign, sendUntil } from '#test/support/campaigns.ts'
 import { countMetrics, countsIn } from '#test/support/metrics.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { makeHit, record } from '#test/support/tracking.ts'
+import { makeHit } from '#test/support/tracking.ts'
 import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -116,15 +117,15 @@ t.test('opens and clicks of people are counted in the period in which they happe
   const hit = (of: typeof email, link: number | null, ms: number) =>
     makeHit(of, link, 0, { created_at: new Date(yesterday + ms) })
   const day = 86_400_000
-  await record(world, [hit(email, null, 0), makeHit(email, null), makeHit(email, null, 0, { class: 'mpp' })])
-  await record(world, [hit(other, 0, 0), hit(other, 0, 60_000), makeHit(other, 0, 0, { class: 'machine' })])
+  await recordHits(world.pool, [hit(email, null, 0), makeHit(email, null), makeHit(email, null, 0, { class: 'mpp' })])
+  await recordHits(world.pool, [hit(other, 0, 0), hit(other, 0, 60_000), makeHit(other, 0, 0, { class: 'machine' })])
   const opened = { opened: 3, clicked: 2, unique_opened: 2, unique_clicked: 1 }
   shows(t, (await ask(account)).counts, opened)
   const { rows } = await ask(account, { dimensions: ['period'], metrics: ['opened', 'unique_opened', 'clicked'] })
   shows(t, rows?.slice(-2), [{ opened: 2, unique_opened: 2, clicked: 2 }, { opened: 1 }])
 
   // An open that is recorded late replaces the first one, and the one that a click implied.
-  await record(world, [hit(other, null, -day), hit(email, null, -day)])
+  await recordHits(world.pool, [hit(other, null, -day), hit(email, null, -day)])
   const moved = await ask(account, { dimensions: ['period'], metrics: ['opened', 'unique_opened'] })
   shows(t, moved.counts, { opened: 4, unique_opened: 2 })
   shows(t, moved.rows?.slice(-3), [{ opened: 2, unique_opened: 2 }, { opened: 1 }, { opened: 1 }])

@@ -10,7 +10,7 @@ import { Imports } from '#test/support/contacts/imports.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { makeHit, makeTracked, record } from '#test/support/tracking.ts'
+import { makeHit, makeTracked } from '#test/support/tracking.ts'
 import { makeRecipient } from '#test/support/unsubscribing.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
@@ -130,18 +130,22 @@ t.test('email.opened and email.clicked fire for people, once per email and link'
   const clicked = await storeAutomation(world, account, [], { trigger: 'email.clicked' })
   await addContacts(world, account, ['reader@b.com'])
   const email = await makeTracked(world, account, { to: 'reader@b.com' })
-  await record(world, [makeHit(email, null, -20_000, { class: 'machine', rule: 'x' })])
+  await recordHits(world.pool, [makeHit(email, null, -20_000, { class: 'machine', rule: 'x' })])
   t.strictSame(await runsOf(world, opened), [])
-  await record(world, [makeHit(email, null), makeHit(email, null, 5, { class: 'proxy' }), makeHit(email, 0, 10_000)])
-  await record(world, [makeHit(email, null, 60_000), makeHit(email, 0, 70_000), makeHit(email, 2, 90_000)])
-  await record(world, [makeHit(await makeTracked(world, account), null)])
+  await recordHits(world.pool, [
+    makeHit(email, null),
+    makeHit(email, null, 5, { class: 'proxy' }),
+    makeHit(email, 0, 10_000),
+  ])
+  await recordHits(world.pool, [makeHit(email, null, 60_000), makeHit(email, 0, 70_000), makeHit(email, 2, 90_000)])
+  await recordHits(world.pool, [makeHit(await makeTracked(world, account), null)])
   t.strictSame(await entered(opened), ['reader@b.com'])
   shows(t, await runsOf(world, clicked), [{ payload: { link: email.urls[0] } }, { payload: { link: email.urls[2] } }])
 
   await addContacts(world, account, ['no-images@b.com'])
   const plain = await makeTracked(world, account, { to: 'no-images@b.com' })
-  await record(world, [makeHit(plain, 1)])
-  await record(world, [makeHit(plain, null, 60_000), makeHit(plain, 0, 90_000)])
+  await recordHits(world.pool, [makeHit(plain, 1)])
+  await recordHits(world.pool, [makeHit(plain, null, 60_000), makeHit(plain, 0, 90_000)])
   t.strictSame(await entered(opened), ['reader@b.com', 'no-images@b.com'], 'a click counts as an open')
 })
 

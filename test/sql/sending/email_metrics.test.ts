@@ -5,9 +5,10 @@ import { insertUnsubscribedEvent } from '#sql/contacts/preferences/choices.ts'
 import { claimDeliveries, type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { applyReportedOutcome, type ReportedOutcome } from '#sql/receiving/reports.ts'
 import { deleteExpiredMetrics, foldMetrics } from '#sql/sending/metrics/keep_metrics.ts'
+import { recordHits } from '#sql/tracking/hits.ts'
 import { countMetrics, readCounters, readRecorded, readSingle } from '#test/support/metrics.ts'
 import { acceptEmail } from '#test/support/sending.ts'
-import { makeHit, record } from '#test/support/tracking.ts'
+import { makeHit } from '#test/support/tracking.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -62,8 +63,8 @@ async function hit(account: TestAccount, { id: delivery_id, email_id }: Delivery
     const fields = { class: (['human', 'proxy', 'mpp', 'machine'] as const)[next(4)] as 'human' }
     return makeHit({ ...email, urls: links }, next(2) ? null : next(3), 60_000 + next(300) * 9_000, fields)
   })
-  await record(world, hits)
-  if (next(3) === 0) await record(world, hits)
+  await recordHits(world.pool, hits)
+  if (next(3) === 0) await recordHits(world.pool, hits)
 }
 
 async function unsubscribe({ id: account_id }: TestAccount, { email_id, recipient: address }: Delivery): Promise<void> {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { recordHits } from '#sql/tracking/hits.ts'
 import { shows } from '#test/support/shows.ts'
 import {
   makeCampaign,
@@ -6,7 +7,6 @@ import {
   makeTracked,
   readFigures,
   readHits,
-  record,
   type TrackedCampaign,
   type TrackedEmail,
 } from '#test/support/tracking.ts'
@@ -57,9 +57,9 @@ t.test('hits of a campaign update its figures and those of links, recipients and
   const email = await makeTracked(world, account, { campaign })
   const [first, second] = [makeHit(email, null, -20_000), makeHit(email, null, -10_000)]
   const click = makeHit(email, 1, -5_000)
-  await record(world, [first])
+  await recordHits(world.pool, [first])
   shows(t, await readFigures(world, campaign), { opened: 1, unique_opened: 1 })
-  await record(world, [
+  await recordHits(world.pool, [
     second,
     click,
     makeHit(email, null, 0, { class: 'mpp' }),
@@ -89,18 +89,18 @@ t.test('a human click counts as an open too', async t => {
   const campaign = await makeCampaign(world, account)
   const email = await makeTracked(world, account, { campaign })
   const click = makeHit(email, 0, -5_000)
-  await record(world, [click, makeHit(email, null, -9_000, { class: 'machine' })])
+  await recordHits(world.pool, [click, makeHit(email, null, -9_000, { class: 'machine' })])
   const figures = { clicked: 1, opened: 1, unique_clicked: 1, unique_opened: 1 }
   t.strictSame(await readFigures(world, campaign), figures)
   shows(t, await readRecipient(email), { opens: 1, first_opened_at: click.created_at })
-  await record(world, [makeHit(email, null)])
+  await recordHits(world.pool, [makeHit(email, null)])
   t.strictSame(await readFigures(world, campaign), figures, 'the open that was implied is not counted twice')
 })
 
 t.test('Apple Mail Privacy Protection alone does not count as an open', async t => {
   const campaign = await makeCampaign(world, account)
   const email = await makeTracked(world, account, { campaign })
-  await record(world, [makeHit(email, null, 0, { class: 'mpp' })])
+  await recordHits(world.pool, [makeHit(email, null, 0, { class: 'mpp' })])
   t.strictSame(await readFigures(world, campaign), { mpp_opened: 1 })
   shows(t, await readRecipient(email), { opens: 0, machine_opens: 1, first_opened_at: null })
   t.equal(await readLastEvent(email), 'delivered')
@@ -113,11 +113,11 @@ t.test('a hit recorded twice counts once', async t => {
   const campaign = await makeCampaign(world, own)
   const email = await makeTracked(world, own, { campaign })
   const hits = [makeHit(email, null), makeHit(email, 0), makeHit(email, 0)]
-  await record(world, [...hits, ...hits])
+  await recordHits(world.pool, [...hits, ...hits])
   const figures = await readFigures(world, campaign)
   shows(t, figures, { opened: 1, clicked: 2, unique_clicked: 1 })
   const state = await readState(world, own)
-  await record(world, hits)
+  await recordHits(world.pool, hits)
   t.strictSame(await readFigures(world, campaign), figures)
   t.strictSame(await readState(world, own), state)
 })
@@ -125,7 +125,7 @@ t.test('a hit recorded twice counts once', async t => {
 t.test('a click before or within 3 seconds of the delivery is by a machine', async t => {
   const campaign = await makeCampaign(world, account)
   const late = await makeTracked(world, account, { campaign, delivered_ago: 10 })
-  await record(world, [makeHit(late, 0, -8_000), makeHit(late, null, -8_000), makeHit(late, 1, -6_000)])
+  await recordHits(world.pool, [makeHit(late, 0, -8_000), makeHit(late, null, -8_000), makeHit(late, 1, -6_000)])
   t.strictSame(
     (await readHits(world, late)).map(hit => [hit.type, hit.class, hit.rule]),
     [
@@ -139,14 +139,14 @@ t.test('a click before or within 3 seconds of the delivery is by a machine', asy
     `UPDATE deliveries SET state = 'sending', phase = 'dot', lease_owner = id, lease_until = now() WHERE id = $1`,
     [unsent.delivery_id],
   )
-  await record(world, [makeHit(unsent, 0)])
+  await recordHits(world.pool, [makeHit(unsent, 0)])
   shows(t, await readHits(world, unsent), [{ class: 'machine', rule: 'early' }])
   for (const state of ['queued', 'failed']) {
     const refused = await makeTracked(world, account, { campaign, delivered_ago: null })
     await pg.query('UPDATE deliveries SET state = $2, attempt = 1, next_at = $3 WHERE id = $1', [
       ...[refused.delivery_id, state, state === 'queued' ? new Date() : null],
     ])
-    await record(world, [makeHit(refused, 0)])
+    await recordHits(world.pool, [makeHit(refused, 0)])
     shows(t, await readHits(world, refused), [{ class: 'machine', rule: 'early' }], state)
   }
 })
@@ -154,7 +154,7 @@ t.test('a click before or within 3 seconds of the delivery is by a machine', asy
 t.test('a hit from a suspected mail filter is by a machine for 10 minutes after the delivery', async t => {
   const email = await makeTracked(world, account, { delivered_ago: 900 })
   const suspect = 'mimecast_network'
-  await record(world, [
+  await recordHits(world.pool, [
     makeHit(email, null, -301_000, { suspect }),
     makeHit(email, 0, -302_000, { suspect }),
     makeHit(email, null, -303_000),
@@ -177,10 +177,10 @@ t.test('a burst of clicks becomes machine clicks, and its counts are taken back'
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const campaign = await makeCampaign(world, own)
   const email = await makeTracked(world, own, { campaign, links: 8 })
-  await record(world, [makeHit(email, 0, -40_000), makeHit(email, 1, -38_000)])
+  await recordHits(world.pool, [makeHit(email, 0, -40_000), makeHit(email, 1, -38_000)])
   t.strictSame(await readFigures(world, campaign), { clicked: 2, opened: 1, unique_clicked: 1, unique_opened: 1 })
   t.equal(await readLastEvent(email), 'clicked')
-  await record(world, [makeHit(email, 2, -36_000), makeHit(email, null, -36_000, { class: 'machine' })])
+  await recordHits(world.pool, [makeHit(email, 2, -36_000), makeHit(email, null, -36_000, { class: 'machine' })])
   t.strictSame(await readFigures(world, campaign), { machine_clicked: 1, machine_opened: 1 })
   t.strictSame(
     (await readHits(world, email)).map(({ class: name, rule }) => [name, rule]),
@@ -200,7 +200,7 @@ t.test('a burst of clicks becomes machine clicks, and its counts are taken back'
   ])
 
   // A person clicks later.
-  await record(world, [makeHit(email, 0)])
+  await recordHits(world.pool, [makeHit(email, 0)])
   t.strictSame(await readFigures(world, campaign), {
     ...{ clicked: 1, opened: 1, unique_clicked: 1, unique_opened: 1 },
   })
@@ -222,19 +222,19 @@ t.test('an open by the client of a burst is by a machine, before or after the bu
   const scanner = { ip: '198.51.100.9' }
   const scan = (email: TrackedEmail) => [0, 1, 2].map(link => makeHit(email, link, link - 20_000, scanner))
   const first = await makeTracked(world, account, { campaign })
-  await record(world, [makeHit(first, null, -50_000, scanner)])
+  await recordHits(world.pool, [makeHit(first, null, -50_000, scanner)])
   t.strictSame(await readFigures(world, campaign), { opened: 1, unique_opened: 1 })
-  await record(world, scan(first))
+  await recordHits(world.pool, scan(first))
   t.strictSame(await readFigures(world, campaign), { machine_clicked: 1, machine_opened: 1 })
   t.equal(await readLastEvent(first), 'delivered')
 
   const last = await makeTracked(world, account, { campaign })
-  await record(world, scan(last))
-  await record(world, [makeHit(last, null, -15_000, scanner)])
+  await recordHits(world.pool, scan(last))
+  await recordHits(world.pool, [makeHit(last, null, -15_000, scanner)])
   t.strictSame(await readFigures(world, campaign), { machine_clicked: 2, machine_opened: 2 })
   // A person opens beside the burst, and the client of the burst at another time.
   const later = await makeTracked(world, account, { campaign, delivered_ago: 600 })
-  await record(world, [...scan(later), makeHit(later, null, -15_000), makeHit(later, null, -200_000, scanner)])
+  await recordHits(world.pool, [...scan(later), makeHit(later, null, -15_000), makeHit(later, null, -200_000, scanner)])
   t.strictSame(await readFigures(world, campaign), {
     ...{ machine_clicked: 3, machine_opened: 2, opened: 2, unique_opened: 1 },
   })
@@ -245,11 +245,11 @@ t.test('a burst resets the engagement of the contact to that of its other emails
   const to = 'twice@b.com'
   const old = await makeTracked(world, account, { campaign: before, to, delivered_ago: 500 })
   const open = makeHit(old, null, -400_000)
-  await record(world, [open])
+  await recordHits(world.pool, [open])
   const email = await makeTracked(world, account, { campaign, to })
-  await record(world, [makeHit(email, 0, -30_000)])
+  await recordHits(world.pool, [makeHit(email, 0, -30_000)])
   shows(t, await readEngagement(email), { opened_count: 2, clicked_count: 1 })
-  await record(world, [makeHit(email, 1, -29_000), makeHit(email, 2, -28_000)])
+  await recordHits(world.pool, [makeHit(email, 1, -29_000), makeHit(email, 2, -28_000)])
   shows(t, await readEngagement(email), {
     ...{ opened_count: 1, clicked_count: 0, last_opened_at: open.created_at, last_clicked_at: null },
   })
@@ -347,7 +347,7 @@ for (const [what, links, clicks, isBurst] of bursts) {
   t.test(`${what}: ${isBurst ? 'a burst' : 'no burst'}`, async t => {
     const email = await makeTracked(world, account, { links, delivered_ago: 600 })
     const hits = clicks.map(([link, ms]) => makeHit(email, link, ms - 300_000))
-    for (const hit of hits) await record(world, [hit])
+    for (const hit of hits) await recordHits(world.pool, [hit])
     const classes = (await readHits(world, email)).map(hit => hit.class)
     t.strictSame(
       classes,
@@ -364,7 +364,7 @@ t.test('hits that arrive out of order are classified by their time', async t => 
     [5, 200_000],
     [1, 4_000],
   ] as const) {
-    await record(world, [makeHit(email, link, ms - 300_000)])
+    await recordHits(world.pool, [makeHit(email, link, ms - 300_000)])
   }
   t.strictSame(
     (await readHits(world, email)).map(({ link, class: name }) => [link, name]),
@@ -385,7 +385,7 @@ t.test('hits of deleted emails, and links of other emails, are ignored', async t
   ]
   await pg.query('SELECT forget_settled_emails($1, ARRAY[$2]::uuid[])', [account.id, gone.email_id])
   const foreign = makeHit(kept, 0, 0, { source_id: other.email_id })
-  await record(world, [makeHit(gone, null), makeHit(gone, 0), foreign, makeHit(kept, 1)])
+  await recordHits(world.pool, [makeHit(gone, null), makeHit(gone, 0), foreign, makeHit(kept, 1)])
   t.strictSame(await readHits(world, gone), [])
   shows(t, await readHits(world, kept), [{ link: 1 }])
   t.strictSame(await readHits(world, other), [])
@@ -397,7 +397,7 @@ t.test('a link of shared content is counted', async t => {
     ...[account.id, email.delivery_id],
   ])
   await pg.query('UPDATE email_contents SET content_id = $1 WHERE email_id = $2', [email.delivery_id, email.email_id])
-  await record(world, [makeHit(email, 0, 0, { source_id: email.delivery_id })])
+  await recordHits(world.pool, [makeHit(email, 0, 0, { source_id: email.delivery_id })])
   shows(t, await readHits(world, email), [{ link: 0, class: 'human' }])
 })
 
@@ -408,8 +408,8 @@ t.test('hits recorded concurrently add up', async t => {
   const sets = Array.from({ length: 12 }, (_, n) => hits.filter((_, at) => at % 12 === n || at % 12 === n + 1))
   await Promise.all(
     sets.map(set =>
-      record(
-        world,
+      recordHits(
+        world.pool,
         set.sort(() => Math.random() - 0.5),
       ),
     ),
@@ -423,9 +423,13 @@ t.test('webhooks announce the first hit of each class', async t => {
   await insertUnchecked(world, own.id, 'https://hooks.acme.com/x')
   const email = await makeTracked(world, own)
   const open = makeHit(email, null)
-  await record(world, [open, makeHit(email, null, 5), makeHit(email, null, 9, { class: 'proxy', ip: '2001:db8::1' })])
+  await recordHits(world.pool, [
+    open,
+    makeHit(email, null, 5),
+    makeHit(email, null, 9, { class: 'proxy', ip: '2001:db8::1' }),
+  ])
   const click = makeHit(email, 1, 20)
-  await record(world, [click, makeHit(email, null, 30)])
+  await recordHits(world.pool, [click, makeHit(email, null, 30)])
   shows(
     t,
     (await readWebhookEvents(world, own)).filter(({ type }) => type === 'email.opened' || type === 'email.clicked'),
