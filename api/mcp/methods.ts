@@ -56,7 +56,7 @@ async function callTool(ctx: Context, params: Values): Promise<object> {
   const tool = tools.find(({ name }) => name === params.name)
   if (!tool) throw new ProtocolError(INVALID_PARAMS, `There is no tool ${JSON.stringify(params.name)}.`)
   const { arguments: given = {} } = params
-  if (typeof given !== 'object' || given === null)
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new ProtocolError(INVALID_PARAMS, '`arguments` must be an object.')
   try {
     const { offset, rest } = takeOffset(checked(tool, given as Values))

@@ -29,6 +29,8 @@ export class Mailbrook extends Resources {
   ): Promise<Answer> {
     if (input.body !== undefined && /^(?:GET|HEAD)$/i.test(method))
       throw clientError(`A ${method.toUpperCase()} request has no body: put the values into the query.`)
-    return this.caller.json<Answer>(method, path, { ...input, keyed: options?.idempotencyKey !== undefined }, options)
+    // Copied from a page or a log, the path may begin with that of the API, or without a slash.
+    const route = path.replace(/^\/*(?:api(?=\/))?\/*/, '/')
+    return this.caller.json<Answer>(method, route, { ...input, keyed: options?.idempotencyKey !== undefined }, options)
   }
 }

@@ -64,7 +64,7 @@ export function domainConflict(name: string): ApiError {
 }
 
 export function planLimit(limit: number): ApiError {
-  return new ApiError('plan_limit_reached', `The plan of this account allows at most ${limit} domains.`)
+  return new ApiError('plan_limit_reached', `The plan of this account limits its domains to ${limit}.`)
 }
 
 function settingsOf(domain: NewDomain): Parameters<typeof findSettingsFault>[1] {

@@ -295,6 +295,8 @@ t.test('profiles store keys in a file that only the owner may read', async t => 
   const given = new CommandLine({ XDG_CONFIG_HOME: join(home, 'given'), MAILBROOK_BASE_URL: api.url })
   t.equal((await given.run(['login'], account.key)).code, 0, 'or that of the environment')
   shows(t, (await given.run(['profiles'])).lines, [{ name: 'default', base_url: api.url }])
+  const empty = new CommandLine({ XDG_CONFIG_HOME: join(home, 'given'), MAILBROOK_API_KEY: '', MAILBROOK_BASE_URL: '' })
+  shows(t, (await empty.run(['whoami'])).lines, [{ base_url: api.url }], 'empty variables count as not set')
   const wrong = await alone.run(['login', '--base-url', api.url, '--name', 'wrong', '--api-key', 'mb_x'])
   t.equal(wrong.code, 4)
   await alone.run(['profiles', '--use', 'default'])

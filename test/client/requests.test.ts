@@ -132,7 +132,10 @@ t.test('the raw message of a received email is a stream', async t => {
 })
 
 t.test('client.request calls an operation without a method', async t => {
-  shows(t, await client.request('GET', '/usage'), { object: 'usage' })
+  for (const path of ['/usage', 'usage', '/api/usage']) {
+    shows(t, await client.request('GET', path), { object: 'usage' }, path)
+  }
+  await t.rejects(client.request('GET', '/emails?limit=1', { query: { status: 'unknown' } }), { message: /^`status`/ })
   const error = await client.request('get', '/emails', { body: { limit: 1 } }).catch(error => error.toJSON())
   shows(t, error, {
     ...{ statusCode: null, name: 'client_error' },

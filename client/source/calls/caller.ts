@@ -40,7 +40,7 @@ export class Caller {
     const apiKey = options.apiKey ?? environment.MAILBROOK_API_KEY
     if (!apiKey)
       throw clientError('An API key is needed: `new Mailbrook({ apiKey })`, or MAILBROOK_API_KEY in the environment.')
-    const baseUrl = options.baseUrl ?? environment.MAILBROOK_BASE_URL ?? 'http://localhost:3000'
+    const baseUrl = options.baseUrl ?? (environment.MAILBROOK_BASE_URL || 'http://localhost:3000')
     this.baseUrl = serverAddress(baseUrl)
     this.#options = { ...options, apiKey }
   }
@@ -95,8 +95,9 @@ export class Caller {
       ...(options.validation ? { 'x-batch-validation': options.validation } : {}),
       ...(key === undefined ? {} : { 'idempotency-key': key }),
     })
+    const values = encodeQuery(query)
     return {
-      url: `${this.baseUrl}/api${path}${encodeQuery(query)}`,
+      url: `${this.baseUrl}/api${path}${path.includes('?') ? values.replace('?', '&') : values}`,
       // Redirects are not followed, since a POST would become a GET.
       init: { method, headers, body: encoded?.body ?? null, redirect: 'manual' },
       key,

@@ -250,7 +250,7 @@ t.test('the domain limit of a plan is exact under concurrent requests', async t 
   const answers = await Promise.all(names.map(name => add({ name }, limited.key)))
   t.strictSame(answers.map(({ status }) => status).sort(), [201, 201, 402, 402, 402, 402])
   const refused = answers.find(({ status }) => status === 402) as Answer
-  const message = 'The plan of this account allows at most 3 domains.'
+  const message = 'The plan of this account limits its domains to 3.'
   t.match(refused.body, { statusCode: 402, name: 'plan_limit_reached', message })
   t.match(
     await add({ name: 'github.io' }, limited.key),

@@ -280,9 +280,9 @@ t.test('invalid MCP requests are refused', async t => {
   }
   shows(t, await post([ping]), { status: 200, body: { id: null, error: { code: -32600 } } })
   shows(t, await post({ ...ping, method: 'tools/none' }), { body: { id: 1, error: { code: -32601 } } })
-  shows(t, await post({ ...ping, method: 'tools/call', params: { name: 'x' } }), {
-    body: { id: 1, error: { code: -32602 } },
-  })
+  for (const params of [{ name: 'x' }, { name: 'get_usage', arguments: [] }]) {
+    shows(t, await post({ ...ping, method: 'tools/call', params }), { body: { id: 1, error: { code: -32602 } } })
+  }
   t.strictSame((await post({ jsonrpc: '2.0', method: 'notifications/initialized' })).text, '')
   t.equal((await api.request('GET', '/mcp')).status, 405)
   const { json } = await call(await connect(t, account.key), 'get_email', { id: 'nonsense' })

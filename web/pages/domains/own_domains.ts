@@ -13,9 +13,11 @@ export async function findDomains(visit: Visit): Promise<OwnDomain[]> {
   return (await visit.call<List<OwnDomain>>('listDomains')).data
 }
 
-/** Returns the names of the domains, as options of a select. */
+/** Returns the names of the domains, as options of a select. The first is chosen already: it is one that can send, if there is one. */
 export async function domainOptions(visit: Visit) {
-  return optionsOf((await findDomains(visit)).map(({ name }) => name))
+  const canSend = ({ status }: OwnDomain) => SENDABLE.includes(status)
+  const domains = (await findDomains(visit)).toSorted((a, b) => Number(canSend(b)) - Number(canSend(a)))
+  return optionsOf(domains.map(({ name }) => name))
 }
 
 /** Returns the domain for example commands: one that can send, if there is one, so that the commands work. */
