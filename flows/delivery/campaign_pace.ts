@@ -42,3 +42,58 @@ export class CampaignPace {
     return Math.max(0, Math.floor(Math.max(this.#least, this.#rate * AHEAD_SECONDS)) - this.#held)
   }
 }
+
+/** How long other mail is expected to follow the last one. */
+const OTHERS_MS = 5_000
+/** How often the number of slots is decided. */
+const DECISION_MS = 250
+/** A process whose event loop is busier than this has more to do than it can, so that each email waits for all others. */
+const BUSY = 0.9
+
+/**
+ * Limits the deliveries of campaigns that are sent at the same time while there is also other mail and the process is busy: each
+ * step of an email takes the longer the more of them are under way. The limit falls to an eighth of the slots.
+ */
+export class CampaignSlots {
+  readonly #slots: number
+  readonly #now: () => number
+  readonly #utilization: () => number
+  #count: number
+  #decided_at: number
+  #others_at = Number.NEGATIVE_INFINITY
+
+  /** @param utilization returns which part of the time since its last call the event loop was busy, from 0 to 1 */
+  constructor(slots: number, now = () => performance.now(), utilization = measureUtilization()) {
+    this.#slots = slots
+    this.#now = now
+    this.#utilization = utilization
+    this.#count = slots
+    this.#decided_at = now()
+  }
+
+  noteOtherMail(): void {
+    this.#others_at = this.#now()
+  }
+
+  /** Returns how many deliveries may be under way for one of a campaign to be started. */
+  count(): number {
+    const now = this.#now()
+    if (now - this.#decided_at < DECISION_MS) return this.#count
+    this.#decided_at = now
+    const isBusy = this.#utilization() > BUSY && now - this.#others_at < OTHERS_MS
+    this.#count = isBusy
+      ? Math.max(Math.ceil(this.#slots / 8), Math.floor(this.#count / 2))
+      : Math.min(this.#slots, this.#count + Math.ceil(this.#slots / 8))
+    return this.#count
+  }
+}
+
+function measureUtilization(): () => number {
+  let last = performance.eventLoopUtilization()
+  return () => {
+    const current = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(current, last)
+    last = current
+    return utilization
+  }
+}

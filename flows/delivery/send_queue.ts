@@ -7,6 +7,7 @@ import type { Log } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import type { FenceRefusal } from '#sql/delivery/leases.ts'
+import { CampaignSlots } from './campaign_pace.ts'
 import { decideRefused, isBulk, judge, judgeError, returnPath } from './decide_outcome.ts'
 import type { DeliveryStore } from './fence_and_settle.ts'
 
@@ -37,13 +38,16 @@ type Dependencies = SendServices & {
 export class SendQueue {
   readonly #deps: Dependencies
   readonly #queue: FairQueue<Prepared>
+  readonly #campaign_slots: CampaignSlots
   /** Limits the deliveries between fence and result, without those set aside: a kill leaves these in doubt. */
   readonly #fenced: Semaphore
   #aside = 0
 
   constructor(deps: Dependencies) {
     this.#deps = deps
-    this.#queue = new FairQueue(deps.slots, deps.share, undefined, ({ delivery }) => isBulk(delivery))
+    this.#campaign_slots = new CampaignSlots(deps.slots)
+    const isLater = ({ delivery }: Prepared) => isBulk(delivery)
+    this.#queue = new FairQueue(deps.slots, deps.share, undefined, isLater, () => this.#campaign_slots.count())
     this.#fenced = new Semaphore(deps.slots)
   }
 
@@ -53,6 +57,7 @@ export class SendQueue {
   }
 
   push(prepared: Prepared): void {
+    if (!isBulk(prepared.delivery)) this.#campaign_slots.noteOtherMail()
     this.#queue.push(prepared.lane, prepared)
   }
 

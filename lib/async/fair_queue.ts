@@ -7,13 +7,12 @@ type ShareOf = (key: string) => Share | null
 
 /**
  * A queue in memory that is fair to keys (destinations, accounts). Keys take turns, and each holds at most its share of the
- * slots, so a destination that responds slowly delays only its own mail. With `weigh` an item takes several slots. An item
- * heavier than its key's share waits until the key holds none; one heavier than all slots goes alone.
- *
+ * slots, usually half of them, so a destination that responds slowly delays only its own mail. With `weigh` an item takes several
+ * slots. An item heavier than its key's share waits until the key holds none; one heavier than all slots goes alone.
  * With a function for the share, a key also holds at most as many slots as are free, so that the next key finds some, and all
  * unproven keys together hold at most half of the slots. A share of null means half of the slots without these two limits.
- *
- * Items for which `isLater` returns true go only if no other item of any key can go.
+ * Items for which `isLater` returns true go only if no other item of any key can go, and while fewer than `laterSlots()` slots are
+ * taken.
  */
 export class FairQueue<T> {
   readonly #queues = new Map<string, FairLine<T>>()
@@ -21,17 +20,19 @@ export class FairQueue<T> {
   readonly #share: number | ShareOf
   readonly #weigh: (item: T) => number
   readonly #isLater: (item: T) => boolean
+  readonly #laterSlots: () => number
   #active = 0
   #unproven = 0
 
-  /** The usual share is half of the slots. */
   constructor(
     slots: number,
     share: number | ShareOf = half(slots),
     weigh: (item: T) => number = () => 1,
     isLater: (item: T) => boolean = () => false,
+    laterSlots = () => slots,
   ) {
     this.#isLater = isLater
+    this.#laterSlots = laterSlots
     this.#slots = slots
     this.#share = share
     this.#weigh = weigh
@@ -52,7 +53,7 @@ export class FairQueue<T> {
   }
 
   #takeFrom(line: 'waiting' | 'later'): T | null {
-    if (this.#active >= this.#slots) return null
+    if (this.#active >= (line === 'later' ? this.#laterSlots() : this.#slots)) return null
     for (const [key, queue] of this.#queues) {
       if (queue[line].length === 0) continue
       const weight = this.#weigh(queue[line][0] as T)
@@ -66,10 +67,9 @@ export class FairQueue<T> {
       this.#queues.set(key, queue)
       queue.active += weight
       this.#active += weight
-      if (!isProven) {
-        queue.unproven += weight
-        this.#unproven += weight
-      }
+      const unproven = isProven ? 0 : weight
+      queue.unproven += unproven
+      this.#unproven += unproven
       return queue[line].shift() as T
     }
     return null

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CampaignPace } from '#flows/delivery/campaign_pace.ts'
+import { CampaignPace, CampaignSlots } from '#flows/delivery/campaign_pace.ts'
 
 t.test('CampaignPace holds two seconds of campaign mail, and at least its minimum', async t => {
   let now = 0
@@ -15,4 +15,43 @@ t.test('CampaignPace holds two seconds of campaign mail, and at least its minimu
   now = 1_000
   for (let n = 0; n < 24; n++) pace.leave()
   t.equal(pace.room(), 204, 'twice the 102 of the first second')
+})
+
+t.test('CampaignSlots leaves campaign mail an eighth of the slots while a busy process has other mail', async t => {
+  let [now, utilization] = [0, 1]
+  const slots = new CampaignSlots(
+    80,
+    () => now,
+    () => utilization,
+  )
+  const counts = (times: number) =>
+    Array.from({ length: times }, () => {
+      now += 250
+      return slots.count()
+    })
+  t.strictSame(counts(2), [80, 80], 'without other mail')
+  slots.noteOtherMail()
+  t.equal(slots.count(), 80, 'it is decided four times a second')
+  t.strictSame(counts(4), [40, 20, 10, 10])
+  utilization = 0.9
+  t.strictSame(counts(2), [20, 30], 'a process that is not busy')
+  utilization = 1
+  t.strictSame(counts(2), [15, 10])
+  now += 5_000
+  t.equal(slots.count(), 20, 'no other mail for five seconds')
+})
+
+t.test('CampaignSlots measures how busy the event loop is', async t => {
+  const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+  await sleep(1) // nothing is measured before the event loop has started
+  let now = 0
+  const slots = new CampaignSlots(80, () => now)
+  slots.noteOtherMail()
+  const until = performance.now() + 50
+  while (performance.now() < until);
+  now = 250
+  t.equal(slots.count(), 40)
+  await sleep(200)
+  now = 500
+  t.equal(slots.count(), 50)
 })

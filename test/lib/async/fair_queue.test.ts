@@ -188,3 +188,17 @@ t.test('FairQueue takes later items only when no other item can be taken', async
   t.equal(queue.count('a'), 5)
   t.strictSame(queue.clear(), ['a 3', 'later 1', 'later 2'])
 })
+
+t.test('FairQueue takes later items only while fewer than their number of slots are taken', async t => {
+  let later_slots = 2
+  const isLater = (item: string) => item.startsWith('later')
+  const queue = new FairQueue<string>(4, 4, undefined, isLater, () => later_slots)
+  for (const item of ['later 1', 'later 2', 'later 3', 'later 4']) queue.push('a', item)
+  t.strictSame([queue.take(), queue.take(), queue.take()], ['later 1', 'later 2', null])
+  queue.push('a', 'other')
+  t.equal(queue.take(), 'other')
+  queue.free('a')
+  t.equal(queue.take(), null)
+  later_slots = 4
+  t.equal(queue.take(), 'later 3')
+})
