@@ -47,12 +47,12 @@ export class CampaignPace {
 const OTHERS_MS = 5_000
 /** How often the number of slots is decided. */
 const DECISION_MS = 250
-/** A process whose event loop is busier than this has more to do than it can, so that each email waits for all others. */
+/** If the event loop is busier than this, the process has more to do than it can, and each email waits for all others. */
 const BUSY = 0.9
 
 /**
- * Limits the deliveries of campaigns that are sent at the same time while there is also other mail and the process is busy: each
- * step of an email takes the longer the more of them are under way. The limit falls to an eighth of the slots.
+ * Limits the deliveries of campaigns that are sent at the same time, down to an eighth of the slots, while the process is busy and
+ * has other mail too: the more deliveries are under way, the longer each step of an email takes.
  */
 export class CampaignSlots {
   readonly #slots: number
