@@ -35,16 +35,18 @@ export function sqlState(error: unknown): string | null {
   return error instanceof pg.DatabaseError ? (error.code ?? null) : null
 }
 
+const READ_ONLY = '25006'
+
 /**
  * Errors that recur on one connection alone, which is therefore replaced: a plan may refer to a function that a migration
  * has replaced (internal error), and a session that was opened while the server was read-only, or is one of a standby,
  * stays read-only after a failover.
  */
-const STALE = new Set(['XX000', '25006'])
+const STALE = new Set(['XX000', READ_ONLY])
 
 /** Returns true for the error of a statement that would write on a standby, or with default_transaction_read_only. */
 export function isReadOnly(error: unknown): boolean {
-  return sqlState(error) === '25006'
+  return sqlState(error) === READ_ONLY
 }
 
 /** Makes a pool replace a connection after an error that would recur on it. */

@@ -46,8 +46,10 @@ export class SendQueue {
   constructor(deps: Dependencies) {
     this.#deps = deps
     this.#campaign_slots = new CampaignSlots(deps.slots)
-    const isLater = ({ delivery }: Prepared) => isBulk(delivery)
-    this.#queue = new FairQueue(deps.slots, deps.share, undefined, isLater, () => this.#campaign_slots.count())
+    this.#queue = new FairQueue(deps.slots, deps.share, {
+      isLater: ({ delivery }) => isBulk(delivery),
+      laterSlots: () => this.#campaign_slots.count(),
+    })
     this.#fenced = new Semaphore(deps.slots)
   }
 

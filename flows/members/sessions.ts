@@ -115,7 +115,7 @@ export async function changePassword(
   session: Session,
   given: Passwords,
 ): Promise<void> {
-  // Whoever uses a stolen session may guess the password, perhaps to sign in elsewhere.
+  // With a stolen session, somebody may guess the password, perhaps to sign in elsewhere.
   await limitTries(countTries, `password of ${session.member_id}`, async () => {
     const member = await findLogin(pool, session.email)
     if (member?.password && !(await isPassword(given.old_password, member.password))) {

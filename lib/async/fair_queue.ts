@@ -5,6 +5,8 @@ export type Share = { slots: number; isProven: boolean }
 
 type ShareOf = (key: string) => Share | null
 
+type Options<T> = { weigh?: (item: T) => number; isLater?: (item: T) => boolean; laterSlots?: () => number }
+
 /**
  * A queue in memory that is fair to keys (destinations, accounts). Keys take turns, and each holds at most its share of the
  * slots, usually half of them, so a destination that responds slowly delays only its own mail. With `weigh` an item takes several
@@ -27,9 +29,7 @@ export class FairQueue<T> {
   constructor(
     slots: number,
     share: number | ShareOf = half(slots),
-    weigh: (item: T) => number = () => 1,
-    isLater: (item: T) => boolean = () => false,
-    laterSlots = () => slots,
+    { weigh = () => 1, isLater = () => false, laterSlots = () => slots }: Options<T> = {},
   ) {
     this.#isLater = isLater
     this.#laterSlots = laterSlots

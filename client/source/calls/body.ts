@@ -38,10 +38,9 @@ function toJson(body: unknown): string {
 function encodeValue(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const given = this[key]
   // The JSON of an invalid date, also of date libraries, and of NaN is null: the email would be sent at once.
-  if (typeof value === 'number' ? !Number.isFinite(value) : value === null && given !== null)
-    throw clientError(
-      `\`${key}\` is ${typeof value === 'number' ? `${value}` : 'an invalid date'}, which JSON cannot have.`,
-    )
+  if (value === null && given !== null) throw clientError(`\`${key}\` is an invalid date, which JSON cannot have.`)
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw clientError(`\`${key}\` is ${value}, which JSON cannot have.`)
   // A Uint8Array of another realm is not an instance of this one.
   return ArrayBuffer.isView(given) ? toBase64(given) : value
 }

@@ -38,7 +38,7 @@ export class SharedMessages {
 
   constructor(prepareMessage: PrepareMessage, room: number = ROOM) {
     this.#prepareMessage = prepareMessage
-    this.#large = new FairQueue(room, room / 2, ({ size }) => size)
+    this.#large = new FairQueue(room, room / 2, { weigh: ({ size }) => size })
   }
 
   /** Each delivery that joins must `leave`, whatever happens to it. */

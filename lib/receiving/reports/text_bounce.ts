@@ -16,6 +16,7 @@ export function readTextBounce(
   mayBeNameless: boolean,
 ): ReportedRecipient[] {
   const whole = parts.find(part => part.type === 'text/plain')?.text ?? htmlText(parts)
+  // Searching all of a long text for the returned message would take long.
   const notice = cutReturned(whole.slice(0, 10_000)).slice(0, 8_000)
   const subject = withoutReturned(decodeField(headers.get('subject') ?? ''))
   const opening = `${subject}\n${notice.slice(0, 2_000)}`

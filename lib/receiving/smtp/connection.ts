@@ -67,13 +67,13 @@ export class BoundedConnection extends SMTPConnection {
   }
 
   /** The library ignores parameters that it does not know, such as `BY=60;R`, although a client relies on each (RFC 5321 4.1.1.11). */
-  override _rejectInvalidParams(...command: Parameters<SMTPConnection['_rejectInvalidParams']>): boolean {
-    if (super._rejectInvalidParams(...command)) return true
-    const [{ args }, known, callback] = command
-    const unknown = findUnknownParameter(Object.keys(args || {}), known, this._server.options)
-    if (unknown !== null) this.send(555, `5.5.4 The parameter ${unknown} is not supported`)
-    if (unknown !== null) callback()
-    return unknown !== null
+  override _rejectInvalidParams(...[parsed, known, callback]: Parameters<SMTPConnection['_rejectInvalidParams']>) {
+    if (super._rejectInvalidParams(parsed, known, callback)) return true
+    const unknown = findUnknownParameter(Object.keys(parsed.args || {}), known, this._server.options)
+    if (unknown === null) return false
+    this.send(555, `5.5.4 The parameter ${unknown} is not supported`)
+    callback()
+    return true
   }
 
   override send(code: number, data?: string | string[], context?: string | false): void {

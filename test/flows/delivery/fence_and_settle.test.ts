@@ -98,11 +98,17 @@ t.test('a stop ends without the database; the sweep marks deliveries in doubt', 
   t.strictSame(await countStates(ids), { in_doubt: 2 })
 })
 
-t.test('fence() waits for a place, and giving up waiting frees it', async t => {
-  const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
+/** Accepts three emails and claims their deliveries. */
+async function claimThree() {
   const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
   const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
-  const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
+  return { ids, claimed: (await claimDeliveries(world.pool, options)) as Claimed }
+}
+
+t.test('fence() waits for a place, and giving up waiting frees it', async t => {
+  const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
+  const { ids, claimed } = await claimThree()
+  const [first, second, third] = claimed
   const places = new Semaphore(1)
   const fences = [first, second, third].map(token => store.fence(token, places))
   t.equal(await fences[0], 'allowed')
@@ -114,9 +120,8 @@ t.test('fence() waits for a place, and giving up waiting frees it', async t => {
 
 t.test('other mail gets a place before bulk mail that has waited longer', async t => {
   const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
-  const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
-  const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
-  const [first, second, third] = (await claimDeliveries(world.pool, options)) as Claimed
+  const { claimed } = await claimThree()
+  const [first, second, third] = claimed
   const places = new Semaphore(1)
   const order: string[] = []
   const [bulk, other] = [{ ...second, priority: 10 }, third]
@@ -132,10 +137,8 @@ t.test('other mail gets a place before bulk mail that has waited longer', async 
 
 t.test('a result that cannot be stored fails alone', async t => {
   const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
-  const ids = await Promise.all([accept('a@y.com'), accept('b@y.com'), accept('c@y.com')])
-  const options = { lease_owner: uuid(), lease_seconds: 5, limit: 3, email_ids: ids }
-  const [good, bad, outdated] = await claimDeliveries(world.pool, options)
-  if (!good || !bad || !outdated) throw new Error('nothing was claimed')
+  const { ids, claimed } = await claimThree()
+  const [good, bad, outdated] = claimed
   const [first, second, third] = await Promise.allSettled([
     store.settle(good, { outcome: 'failed', reason: 'no' }),
     store.settle(bad, { outcome: 'failed', reason: '\0' }),

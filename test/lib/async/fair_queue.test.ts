@@ -80,7 +80,7 @@ t.test('a parked item has no slot but counts as busy', t => {
 })
 
 t.test('FairQueue counts slots by the weight of items', t => {
-  const queue = new FairQueue<number>(10, 5, weight => weight)
+  const queue = new FairQueue<number>(10, 5, { weigh: weight => weight })
   for (const weight of [3, 3, 1]) queue.push('a', weight)
   for (const weight of [4, 4, 4]) queue.push('b', weight)
   t.strictSame([queue.take(), queue.take(), queue.take()], [3, 4, null])
@@ -103,7 +103,7 @@ t.test('FairQueue counts slots by the weight of items', t => {
 })
 
 t.test('FairQueue takes an item heavier than its share or than all slots alone', t => {
-  const queue = new FairQueue<number>(10, 5, weight => weight)
+  const queue = new FairQueue<number>(10, 5, { weigh: weight => weight })
   for (const weight of [7, 1]) queue.push('a', weight)
   queue.push('b', 50)
   t.strictSame([queue.take(), queue.take()], [7, null])
@@ -179,7 +179,7 @@ t.test('setAside frees the slot of an item, which still counts as busy', t => {
 })
 
 t.test('FairQueue takes later items only when no other item can be taken', async t => {
-  const queue = new FairQueue<string>(4, 2, undefined, item => item.startsWith('later'))
+  const queue = new FairQueue<string>(4, 2, { isLater: item => item.startsWith('later') })
   for (const item of ['later 1', 'a 1', 'later 2', 'a 2', 'a 3']) queue.push('a', item)
   queue.push('b', 'later 3')
   queue.push('b', 'b 1')
@@ -192,7 +192,7 @@ t.test('FairQueue takes later items only when no other item can be taken', async
 t.test('FairQueue takes later items only while fewer than their number of slots are taken', async t => {
   let later_slots = 2
   const isLater = (item: string) => item.startsWith('later')
-  const queue = new FairQueue<string>(4, 4, undefined, isLater, () => later_slots)
+  const queue = new FairQueue<string>(4, 4, { isLater, laterSlots: () => later_slots })
   for (const item of ['later 1', 'later 2', 'later 3', 'later 4']) queue.push('a', item)
   t.strictSame([queue.take(), queue.take(), queue.take()], ['later 1', 'later 2', null])
   queue.push('a', 'other')

@@ -34,10 +34,7 @@ export async function openMailHosts(t: Test): Promise<MailHosts> {
   return {
     port,
     heard: () => heard,
-    async start(n, options = {}) {
-      const sink = await openSink(t, { host: `127.0.0.${n}`, port, ...options })
-      return sink
-    },
+    start: (n, options = {}) => openSink(t, { host: `127.0.0.${n}`, port, ...options }),
   }
 }
 

@@ -2,15 +2,14 @@ import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { parse_email } from '#tasks/parse_email.ts'
 import { startApi } from '#test/support/api.ts'
-import { startReceiving } from '#test/support/database/states.ts'
+import { newReceiver } from '#test/support/receiving.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
 const world = await openWorld(t, { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0' })
-const account = await newAccount(world)
-await startReceiving(world, account.domain_id)
+const account = await newReceiver(world)
 const api = await startApi(t, world, account.key)
 const smtp = await startSmtp(world)
 t.teardown(() => smtp.stop())

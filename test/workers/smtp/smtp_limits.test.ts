@@ -2,15 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { v7 as uuid } from 'uuid'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
-import { startReceiving } from '#test/support/database/states.ts'
+import { newReceiver } from '#test/support/receiving.ts'
 import { connectClient, openClient } from '#test/support/smtp/smtp_client.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addDomain, openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
 const world = await openWorld(t, { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0', SERVER_DOMAIN: 'mx.mailbrook.test' })
-const account = await newAccount(world)
-await startReceiving(world, account.domain_id)
+const account = await newReceiver(world)
 const ours = account.domain
 const { port } = await start(t)
 

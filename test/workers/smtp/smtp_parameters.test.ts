@@ -1,13 +1,12 @@
 import t from 'tap'
-import { startReceiving } from '#test/support/database/states.ts'
+import { newReceiver } from '#test/support/receiving.ts'
 import { connectClient } from '#test/support/smtp/smtp_client.ts'
 import { listenForSubmission, logIn, submissionSettings } from '#test/support/smtp/submission.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
 const world = await openWorld(t, { ...(await submissionSettings(t)), SMTP_PORT: '0' })
-const account = await newAccount(world)
-await startReceiving(world, account.domain_id)
+const account = await newReceiver(world)
 const smtp = await startSmtp(world)
 t.teardown(() => smtp.stop())
 const submission = await listenForSubmission(t, world)

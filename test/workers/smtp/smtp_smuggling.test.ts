@@ -2,14 +2,13 @@ import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { createBlobs } from '#flows/files/blobs.ts'
-import { startReceiving } from '#test/support/database/states.ts'
+import { newReceiver } from '#test/support/receiving.ts'
 import { openClient } from '#test/support/smtp/smtp_client.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { openWorld } from '#test/support/world.ts'
 import { startSmtp } from '#workers/smtp.ts'
 
 const world = await openWorld(t, { SMTP_PORT: '0', SMTP_GREETING_DELAY_MS: '0', SMTP_CONNECTIONS_PER_ADDRESS: '200' })
-const account = await newAccount(world)
-await startReceiving(world, account.domain_id)
+const account = await newReceiver(world)
 const { port, stop } = await startSmtp(world)
 t.teardown(stop)
 

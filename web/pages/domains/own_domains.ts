@@ -13,17 +13,21 @@ export async function findDomains(visit: Visit): Promise<OwnDomain[]> {
   return (await visit.call<List<OwnDomain>>('listDomains')).data
 }
 
-/** Returns the names of the domains, as options of a select. The first is chosen already: it is one that can send, if there is one. */
-export async function domainOptions(visit: Visit) {
+/** Lists the domains of the account, first those that can send: the first one is used if none is chosen. */
+async function listSendableFirst(visit: Visit): Promise<OwnDomain[]> {
   const canSend = ({ status }: OwnDomain) => SENDABLE.includes(status)
-  const domains = (await findDomains(visit)).toSorted((a, b) => Number(canSend(b)) - Number(canSend(a)))
-  return optionsOf(domains.map(({ name }) => name))
+  return (await findDomains(visit)).toSorted((a, b) => Number(canSend(b)) - Number(canSend(a)))
+}
+
+/** Returns the names of the domains, as options of a select. */
+export async function domainOptions(visit: Visit) {
+  return optionsOf((await listSendableFirst(visit)).map(({ name }) => name))
 }
 
 /** Returns the domain for example commands: one that can send, if there is one, so that the commands work. */
 export async function exampleDomain(visit: Visit): Promise<{ id: string; name: string }> {
-  const domains = await findDomains(visit)
-  return domains.find(({ status }) => SENDABLE.includes(status)) ?? domains[0] ?? { id: '...', name: 'acme.com' }
+  const [domain] = await listSendableFirst(visit)
+  return domain ?? { id: '...', name: 'acme.com' }
 }
 
 /** A command that sends an email to an address of the domain, since no other address is known to exist. */

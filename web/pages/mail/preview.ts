@@ -50,8 +50,9 @@ async function inlineImages(mail: string, inlines: Inline[]): Promise<string> {
   const urls = new Map<string, string>()
   let left = MAX_IMAGE_BYTES
   for (const { content_id, content_type, size, read } of inlines) {
-    const bytes = (size ?? 0) * ((content_id !== null && places.get(content_id)) || 0)
-    if (content_id === null || bytes === 0 || bytes > left || !/^image\/[\w.+-]+$/.test(content_type)) continue
+    if (content_id === null || size === null || !/^image\/[\w.+-]+$/.test(content_type)) continue
+    const bytes = size * (places.get(content_id) ?? 0)
+    if (bytes === 0 || bytes > left) continue
     left -= bytes
     urls.set(content_id, `data:${content_type};base64,${(await read()).toString('base64')}`)
   }
