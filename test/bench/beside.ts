@@ -40,16 +40,18 @@ async function measureBeside({ stage, sink, latencies }: CampaignStage): Promise
   const before = sink.messages
   const id = await startCampaign(stage, TRACKED)
   await sink.arrived(before + WARMING)
+  const [start, sent] = [performance.now(), sink.messages]
   const [same, other]: [number[], number[]] = [[], []]
   for (let n = 0; n < POSTS && sink.messages < before + RECIPIENTS * 0.95; n++) {
     same.push(await latencies.measure(stage, destinationOf(0)))
     other.push(await latencies.measure(stage, 'elsewhere.com'))
     await sleep(10)
   }
+  const rate = (sink.messages - sent - same.length - other.length) / ((performance.now() - start) / 1_000)
   console.log(
     `  without a campaign: p50 ${percentile(idle, 0.5).toFixed(0)} ms, p95 ${percentile(idle, 0.95).toFixed(0)} ms`,
   )
-  console.log(`  during a campaign of ${RECIPIENTS}, of which ${sink.messages - before} were sent at the end`)
+  console.log(`  during a campaign of ${RECIPIENTS}, which went on at ${rate.toFixed(0)}/s`)
   tell('during a campaign, to one of its destinations', same, 150)
   tell('during a campaign, to another destination', other, 60)
   await ask(stage, 'POST', `/campaigns/${id}/cancel`).catch(() => {}) // it may have ended

@@ -33,7 +33,7 @@ t.test('CampaignSlots leaves campaign mail an eighth of the slots while a busy p
   slots.noteOtherMail()
   t.equal(slots.count(), 80, 'it is decided four times a second')
   t.strictSame(counts(4), [40, 20, 10, 10])
-  utilization = 0.9
+  utilization = 0.6
   t.strictSame(counts(2), [20, 30], 'a process that is not busy')
   utilization = 1
   t.strictSame(counts(2), [15, 10])
