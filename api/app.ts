@@ -128,7 +128,7 @@ const requireHost: Middleware = (ctx, next) => {
   return next()
 }
 
-/** A key's scope is checked before the path (contract 1): a sending key learns nothing about other routes. */
+/** A key's scope is checked before the path: a sending key learns nothing about other routes. */
 const unknownRoute: Middleware = ctx => {
   const fail = () => {
     throw notFound('Route')

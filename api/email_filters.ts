@@ -58,7 +58,7 @@ const timeParameter = parameter(
   text => moment.safeParse(text).data ?? null,
 )
 
-/** The filters of GET /emails (contract 3.3). `emailFilters` turns them into conditions. */
+/** The filters of GET /emails. `emailFilters` turns them into conditions. */
 export const EmailQuery = {
   campaign_id: idParameter.describe('Only emails of this campaign.'),
   folder: parameter(`must be ${orList(Object.keys(folders))}`, text =>

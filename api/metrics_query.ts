@@ -38,7 +38,7 @@ const Query = z.object({
   broadcast_id: ids.describe(`Only these campaigns: up to ${MAX_IDS} ids, separated by commas.`),
 })
 
-/** The query of GET /emails/metrics (contract 17). */
+/** The query of GET /emails/metrics. */
 export const MetricsQuery = Query.transform((query, context): AskedMetrics => {
   const { metrics = [...METRICS], dimensions = [], email_id, broadcast_id } = query
   const has = { email: dimensions.includes('email'), broadcast: dimensions.includes('broadcast') }

@@ -7,7 +7,7 @@ import { domainParameter, idParameter, mailboxParameter, parameter, textParamete
 const CATEGORIES = ['interested', 'neutral', 'not_interested', 'none'] as const
 type Category = (typeof CATEGORIES)[number]
 
-/** The filters of GET /emails/receiving (contract 4.1). */
+/** The filters of GET /emails/receiving. */
 export const ReceivedQuery = {
   campaign_id: idParameter.describe('Only replies to this campaign.'),
   domain: domainParameter.describe('Only emails to this domain, by its name or id.'),

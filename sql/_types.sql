@@ -35,7 +35,7 @@ CREATE TYPE delivery_result AS (
   suppression_id uuid,
   hold boolean,
   class text, -- cause of a refusal
-  bounce jsonb, -- the refusal in the form of contract 12.4
+  bounce jsonb, -- the refusal as events show it (lib/delivery/bounce_details.ts)
   age double precision -- seconds since it happened: it may have waited for the database
 );
 

@@ -5,7 +5,7 @@ import { type Queryable, sql } from './pool.ts'
 /** The position of a page in a list; `id` cursors are exclusive. */
 export type Position = { limit: number; after?: string | undefined; before?: string | undefined }
 
-/** A page of a list, newest first (contract 1.1). */
+/** A page of a list, newest first. */
 export type Page<Row> = { object: 'list'; has_more: boolean; data: Row[] }
 
 export function emptyPage<Row>(): Page<Row> {

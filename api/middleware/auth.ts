@@ -9,7 +9,7 @@ import { callerOfSession, readSession, requireMayChange, requireOwnPage } from '
 type FindCaller = (key: string) => Promise<Caller | null>
 
 /**
- * Checks that there is a User-Agent, and then a valid key (contract 1, order of checks). The route checks the scope of the
+ * Checks that there is a User-Agent, and then a valid key. The route checks the scope of the
  * key. Without a key, the session of a member who is signed in takes its place; a key wins over a session.
  */
 export function authenticate(findCaller: FindCaller, findSession: FindSession): Middleware {

@@ -9,7 +9,7 @@ import { NoAnswerError, NotConnectedError, sqlState } from '#sql/pool.ts'
 /** Returns the names of the errors that the operation of a request declares. */
 export type FindErrors = (request: Pick<Context, 'method' | 'path'>) => readonly ErrorName[]
 
-/** Responds to every error with the envelope of the contract. Details that are not for callers go to the log only. */
+/** Responds to every error with `{ statusCode, name, message }`. Details that are not for callers go to the log only. */
 export function answerErrors(findErrors: FindErrors): Middleware {
   return async (ctx, next) => {
     try {
@@ -39,7 +39,7 @@ function withoutToken(path: string): string {
   return path.replace(/^\/+join\/.*/i, '/join/[redacted]')
 }
 
-/** Errors of overload, or of a server behind us that is not available at the moment. Callers retry (contract 2, overload). */
+/** Errors of overload, or of a server behind us that is not available at the moment. Callers retry. */
 const PASSING = [NotConnectedError, NoAnswerError, BlobStoreError, NoRoomError]
 // Lost connections, a standby in place of the primary, conflicts, exhausted resources, locks, shutdowns, disk errors.
 const PASSING_STATES = /^(08|25006|40|53|55P03|57|58)/
@@ -49,7 +49,7 @@ export function isPassing(error: unknown): boolean {
   return PASSING.some(kind => error instanceof kind) || PASSING_STATES.test(sqlState(error) ?? '')
 }
 
-/** The names of the error of overload (contract 2); an operation that declares none of them responds with 500. */
+/** The names of the error of overload; an operation that declares none of them responds with 500. */
 const OVERLOAD: ErrorName[] = ['sending_service_unavailable', 'contacts_busy']
 
 function unexpected(error: unknown, errors: readonly ErrorName[]): ApiError {

@@ -7,7 +7,7 @@ import { headerValues } from './errors.ts'
 /** Printable ASCII: proxies on the way read other characters differently. */
 const KEY = /^[\x20-\x7e]{1,255}$/
 
-/** Returns the Idempotency-Key of a request with a fingerprint of its body, or null without a key (contract 1.3). */
+/** Returns the Idempotency-Key of a request with a fingerprint of its body, or null without a key. */
 export async function readRequestKey(ctx: Context, route: string): Promise<RequestKey | null> {
   const [key, another] = headerValues(ctx.req, 'idempotency-key')
   if (key === undefined) return null

@@ -10,7 +10,7 @@ export function createCountSend(foundation: Foundation): CountSend | null {
   return ctx => countAddress(clientAddress(ctx))
 }
 
-/** Limits routes that send: after the check of the key's scope, and before any other check of the request (contract 1.3). */
+/** Limits routes that send: after the check of the key's scope, and before any other check of the request. */
 export const limitSends: Middleware = (ctx, next) => (ctx.countSend ? limit(ctx, ctx.countSend, next) : next())
 
 async function limit(ctx: Context, countSend: CountSend, next: () => Promise<unknown>): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Operation, PossibleError } from '#api/operations/operation.ts'
 
-/** Lists all errors of an operation: those it declares, and those that follow from what it takes (contract, appendix A). */
+/** Lists all errors of an operation: those it declares, and those that follow from what it takes. */
 export function errorsOf({ method, access, isSend, params, query, body, errors }: Operation): PossibleError[] {
   return [
     { name: 'missing_api_key', status: 401 },

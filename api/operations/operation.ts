@@ -53,7 +53,7 @@ type Declared<Params extends Record<string, Param>, Query, Given, Answer> = {
 
 /**
  * The part of a request that a handler gets. `query()` and `body()` throw 422 if the request does not fit the schema. A handler
- * first finds the records that the path names, and calls these two only after that (contract 1, order of checks).
+ * first finds the records that the path names, and calls these two only after that.
  */
 export type Given<Params extends Record<string, Param>, Query, Body> = {
   account_id: string

@@ -21,12 +21,12 @@ export function readQuery<Query>(schema: z.ZodType<Query>, query: ParsedUrlQuery
 
 type Shape = z.ZodRawShape
 
-/** Query of a list that has pages of 20 by default (contract 1.1, class P). */
+/** Query of a list that has pages of 20 by default. */
 export function pagedQuery<Filters extends Shape>(filters: Filters, shape: IdShape = uuid) {
   return listQuery(filters, DEFAULT_LIMIT, shape)
 }
 
-/** Query of a list that without `limit` returns all items, up to 1,000 (contract 1.1, class O). */
+/** Query of a list that without `limit` returns all items, up to 1,000. */
 export function wholeQuery<Filters extends Shape>(filters: Filters, shape: IdShape = uuid) {
   return listQuery(filters, MAX_UNPAGED, shape)
 }

@@ -19,7 +19,7 @@ const WindowOfUsage = Limited.extend({
   resets_at: z.date().describe('When everything that is used now is available again.'),
 }).meta({ id: 'WindowOfUsage' })
 
-/** The record of the resend package, plus `credits`, and `next_increase_at` for emails (contract 17). */
+/** The record of the resend package, plus `credits`, and `next_increase_at` for emails. */
 const Usage = z
   .object({
     object: z.literal('usage'),

@@ -2,7 +2,7 @@ import { hashApiKey } from '#lib/api_key.ts'
 import { type Caller, findCaller } from '#sql/accounts/api_keys.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Every process refuses a revoked key within this time; the contract allows 5 s. */
+/** Every process refuses a revoked key within this time. The dashboard promises 5 s. */
 const REMEMBER_MS = 4_000
 const MAX_REMEMBERED = 10_000
 

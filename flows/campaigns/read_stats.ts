@@ -21,7 +21,7 @@ const TopLink = z
   })
   .meta({ id: 'TopLink' })
 
-/** Figures of a campaign (contract 9.3). */
+/** Figures of a campaign. */
 export const CampaignStats = z
   .object({
     object: z.literal('campaign_stats'),

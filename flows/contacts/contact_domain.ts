@@ -25,7 +25,7 @@ async function findNamed(db: Queryable, { caller, domain }: Named): Promise<stri
   return id ?? fail('`domain` must be the name or the id of one of your domains.')
 }
 
-/** As `findNamed`, for requests that must name a domain (contract 1.2). @throws {ApiError} 422 */
+/** As `findNamed`, for requests that must name a domain. @throws {ApiError} 422 */
 export async function requireDomain(db: Queryable, named: Named): Promise<string> {
   return (await findNamed(db, named)) ?? fail('Missing `domain`: the name or the id of one of your domains.')
 }

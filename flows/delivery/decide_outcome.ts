@@ -17,7 +17,7 @@ const COMPOSE_ATTEMPTS = 3
 /** Pause after something could not be read. */
 const RELEASE_SECONDS = 10
 
-/** An email in doubt is sent again after this time (reliability 3.1). */
+/** An email in doubt is sent again after this time. */
 export const RESEND_AFTER_SECONDS = 15 * 60
 
 /** The same reasons as for recipients dropped at acceptance (sql/sending/accept/store_drafts.sql). */

@@ -25,7 +25,7 @@ import { makeDkimKeys } from './create_domain.ts'
 type Dependencies = { pool: Pool; dns: Dns; log: Log; secrets: Secrets; server_domain: string }
 
 /**
- * Checks the proof of a claim in DNS (contract 15.2), and hands the name over if nothing blocks that. A block lasts at
+ * Checks the proof of a claim in DNS, and hands the name over if nothing blocks that. A block lasts at
  * most 72 hours, since the proof is newer than the other account's.
  */
 export async function checkClaim(deps: Dependencies, account_id: string, claim_id: string): Promise<void> {

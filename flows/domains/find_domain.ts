@@ -6,7 +6,7 @@ import { listRecordChecks, RecordCheck } from '#sql/domains/domain_records.ts'
 import { findDomain } from '#sql/domains/domains.ts'
 import type { Queryable } from '#sql/pool.ts'
 
-/** A record to publish (contract 5.1). `name`: relative to the zone, as providers expect it. */
+/** A record to publish. `name`: relative to the zone, as providers expect it. */
 const PresentedRecord = z
   .object({
     record: z.enum(RECORD_KINDS).describe('Purpose of the record.'),

@@ -26,7 +26,7 @@ import { settleDkimKeys } from './rotate_dkim_keys.ts'
 
 type Dependencies = { pool: Pool; dns: Dns; log: Log; server_domain: string }
 
-/** Checks the records of a domain in DNS, and stores the result and the new status (contract 15.2). */
+/** Checks the records of a domain in DNS, and stores the result and the new status. */
 export async function verifyDomain(deps: Dependencies, account_id: string, domain_id: string): Promise<void> {
   const { pool, dns, log, server_domain } = deps
   const domain = await findDomainToVerify(pool, account_id, domain_id)

@@ -9,7 +9,7 @@ import { concurrent, keyConflict } from './errors.ts'
 export type Once<Answer> = { answer: Answer; replayed: boolean }
 
 /**
- * Runs `act` in one commit, and only once per key: a repeated request gets the answer of the first (contract 1.3). A
+ * Runs `act` in one commit, and only once per key: a repeated request gets the answer of the first. A
  * failure does not use up the key. Emails are handled differently, in shared commits (accept_emails.sql).
  *
  * @param secrets given if the answer contains a secret: it is then stored sealed

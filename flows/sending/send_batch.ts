@@ -97,7 +97,7 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
     )
     const ofRequest = errors.find(({ isOfRequest }) => isOfRequest)
     const first = errors.find(({ isOfRequest }) => !isOfRequest)
-    // Faults of single emails come before faults of the whole request (contract 1).
+    // Faults of single emails come before faults of the whole request.
     const refusal = is_permissive ? ofRequest : (first ?? ofRequest)
     if (refusal) throw refusal.error
     if (first) {
@@ -120,7 +120,7 @@ function errorOf({ drafts, indexes }: NewBatch, fault: Fault, position: number, 
   return { index, isOfRequest, error: isOfRequest ? error : errorAt(index, error) }
 }
 
-/** Returns the error of one email for the caller of the whole batch (contract 3.2). */
+/** Returns the error of one email for the caller of the whole batch. */
 function errorAt(index: number, { name, message, statusCode, headers, cause }: ApiError): ApiError {
   return new ApiError(name, `emails[${index}]: ${message}`, { statusCode, headers, cause })
 }

@@ -114,7 +114,7 @@ export function requireTypes(given: Variables, declared: TemplateVariable[]): vo
   }
 }
 
-/** Returns a lookup of the given values, then of the fallbacks of the template's variables (contract 8.1). */
+/** Returns a lookup of the given values, then of the fallbacks of the template's variables. */
 export function lookupIn(given: Variables, declared: TemplateVariable[] = []): Lookup {
   const fallbacks = new Map(declared.map(({ key, fallback_value }) => [key, fallback_value ?? undefined]))
   return key => (Object.hasOwn(given, key) ? given[key] : fallbacks.get(key))

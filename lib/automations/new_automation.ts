@@ -38,7 +38,7 @@ const TRIGGER =
   'Name of the event that makes contacts enter, in place of a step of type `trigger`; that step gets the key `trigger`.'
 const trigger = EventName.nullish().describe(TRIGGER)
 
-/** The body of POST /automations (contract 10.2). Checks its shape, and each step separately. */
+/** The body of POST /automations. Checks its shape, and each step separately. */
 export const NewAutomation = withTwins(
   z.object({
     name: Name,

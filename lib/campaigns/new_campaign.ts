@@ -49,7 +49,7 @@ const expected_recipients = z
   .nullish()
   .describe('Number of recipients that you expect. If it differs by more than a tenth, the campaign is not sent.')
 
-/** The body of POST /campaigns (contract 9.2). */
+/** The body of POST /campaigns. */
 export const NewCampaign = withTwins(
   z
     .object({

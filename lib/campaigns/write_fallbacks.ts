@@ -5,7 +5,7 @@ const MAX_FALLBACK = 1_998
 
 /**
  * Writes fallback values of variables into their placeholders: `{{plan}}` becomes `{{plan|"free"}}`. A fallback that a placeholder
- * has is replaced. A placeholder without one is left as it is if its key is a property with a fallback (contract 8.1). Values
+ * has is replaced. A placeholder without one is left as it is if its key is a property with a fallback. Values
  * with braces cannot be written this way and are left out.
  *
  * @param properties keys of properties with a fallback value

@@ -28,7 +28,7 @@ const members = {
 const ofContacts = <Item extends z.ZodType>(item: Item) =>
   counted(1, MAX_CONTACTS, 'contacts', z.array(item)).describe('1 to 10,000 contacts.')
 
-/** The body of POST /audiences/:audience_id/contacts/batch (contract 6.3). */
+/** The body of POST /audiences/:audience_id/contacts/batch. */
 export const AudienceContactBatch = withTwins(z.object({ contacts: ofContacts(BatchContact), ...members })).meta({
   id: 'AudienceContactBatch',
 })

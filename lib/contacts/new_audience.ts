@@ -11,7 +11,7 @@ export const GroupName = z.string().max(MAX_NAME).regex(TEXT_LINE, 'must be one 
 
 const NAME = 'One line of 1 to 255 characters. Unique among the audiences of the domain.'
 
-/** The body of POST /audiences (contract 6.1). */
+/** The body of POST /audiences. */
 export const NewAudience = withTwins(
   z.object({ name: GroupName.describe(NAME), domain: z.string().nullish().describe(IMPLIED_DOMAIN) }),
 ).meta({ id: 'NewAudience' })

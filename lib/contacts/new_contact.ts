@@ -85,7 +85,7 @@ export const placeFields = {
   audience_id: z.guid().toLowerCase().nullish().describe('Id of an audience to join. It implies the domain.'),
 }
 
-/** The body of POST /audiences/:audience_id/contacts (contract 6.1). */
+/** The body of POST /audiences/:audience_id/contacts. */
 export const NewAudienceContact = withTwins(z.object({ email: ContactEmail, ...contactFields, ...groupFields })).meta({
   id: 'NewAudienceContact',
 })

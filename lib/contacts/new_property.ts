@@ -38,7 +38,7 @@ const PropertyKey = z
   // Ignores case, since columns of imports are matched without it.
   .refine(key => !RESERVED.has(key.toLowerCase()) && key !== '__proto__', 'is reserved')
 
-/** The body of POST /contact-properties (contract 7.1). */
+/** The body of POST /contact-properties. */
 export const NewProperty = withTwins(
   z
     .object({

@@ -2,7 +2,7 @@ import { ATTACHMENT, CONTENT, FULL, NO_USER, TOO_LARGE, withoutAddresses } from 
 import { formatReply, parseReply, type Reply, type ReplyClass } from './smtp_reply.ts'
 
 /**
- * A refusal as events show it (contract 12.4). Permanent: the address accepts no mail at all. Transient: it may accept other
+ * A refusal as events show it. Permanent: the address accepts no mail at all. Transient: it may accept other
  * mail, or this one later. `diagnosticCode` as in a delivery status notification (RFC 3464 2.3.6).
  */
 export type Bounce = {
@@ -22,7 +22,7 @@ export type Bounce = {
 /** Statuses of addresses that do not exist, or no longer (RFC 3463 3.2, RFC 7505 4). */
 const NO_SUCH = ['1.1', '1.2', '1.3', '1.6', '1.10']
 
-/** Describes a refusal in the terms of contract 12.4. */
+/** Describes a refusal as events show it. */
 export function describeBounce(response: string, reply_class: ReplyClass): Bounce {
   const { enhanced, text } = parseReply(response)
   const subType = subTypeOf({ enhanced, text: withoutAddresses(text) }, reply_class)

@@ -5,7 +5,7 @@ import { about, type Finding } from './finding.ts'
 
 const MIN_NODE = 24
 
-/** Minimum of free space. Below either of them new work is rejected (reliability 3.15). */
+/** Below either of them the doctor warns: a full disk stops Postgres. */
 const MIN_SHARE = 0.05
 const MIN_BYTES = 1 << 30
 

@@ -39,7 +39,7 @@ export const TRACKING_SUBDOMAIN = 'track'
 
 const PRIORITY = 10
 
-/** Returns the records of a domain (contract 5.1) for the server that sends and receives its mail. */
+/** Returns the records of a domain for the server that sends and receives its mail. */
 export function domainRecords(domain: RecordedDomain, keys: PublishedKey[], server_domain: string): DomainRecord[] {
   const { name, capabilities, open_tracking, click_tracking, tracking_subdomain } = domain
   return [

@@ -35,7 +35,7 @@ const HOUR_MS = 60 * MINUTE_MS
 export const WINDOW_MS = 72 * HOUR_MS
 
 /**
- * Returns the state of a domain after a DNS check (contract 15.2). If DNS did not respond, the status neither fails nor becomes
+ * Returns the state of a domain after a DNS check. If DNS did not respond, the status neither fails nor becomes
  * verified, and the next check is soon. `spread`, from -1 to 1, distributes the next checks of many domains.
  */
 export function nextDomainState(

@@ -41,7 +41,7 @@ const changeable = {
   ),
 }
 
-/** A domain to add (contract 5.2). */
+/** A domain to add. */
 export const DomainFields = z.object({
   name: z.string().describe('The domain, such as `news.acme.com`.'),
   region: z

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { withTwins } from '#lib/json/camel_case_twins.ts'
 import { DomainFields } from './new_domain.ts'
 
-/** The body of a claim to a domain that another account has verified (contract 5.2). */
+/** The body of a claim to a domain that another account has verified. */
 export const NewDomainClaim = withTwins(
   DomainFields.pick({
     name: true,

@@ -32,7 +32,7 @@ const Members = z.object({
 })
 type Members = z.output<typeof Members>
 
-/** The body of POST /events/send, and of POST /events if it names a contact (contract 11). */
+/** The body of POST /events/send, and of POST /events if it names a contact. */
 export const NewEvent = withTwins(Members)
   .transform((given, context) => {
     const name = readName(given, context)

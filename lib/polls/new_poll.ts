@@ -47,7 +47,7 @@ const NewOption = z.union(
   { error: 'must be a string, or an object with `key` and `label`' },
 )
 
-/** A poll in a request (contract 14). */
+/** A poll in a request. */
 export const NewPoll = z
   .object({
     question: line(MAX_QUESTION).describe(`The question, one line of up to ${MAX_QUESTION} characters.`),

@@ -20,7 +20,7 @@ const fields = CompleteEmail.pick({
   track_clicks: true,
 }).extend({ subject: Subject.nullish().describe('One line of up to 998 characters. Default: from the original.') })
 
-/** The body of POST /emails/receiving/:id/reply (contract 4.5). */
+/** The body of POST /emails/receiving/:id/reply. */
 export const NewReply = withTwins(
   fields
     .extend({
@@ -39,7 +39,7 @@ export const NewReply = withTwins(
 ).meta({ id: 'NewReply' })
 export type NewReply = z.output<typeof NewReply>
 
-/** The body of POST /emails/receiving/:id/forward (contract 4.6). `html` and `text` are a note. */
+/** The body of POST /emails/receiving/:id/forward. `html` and `text` are a note. */
 export const NewForward = withTwins(
   fields
     .extend({

@@ -14,7 +14,7 @@ const status = z
   .regex(/^[1-5](?:[0-9][0-9]|xx)$/, 'must be a status such as 422, or a class such as 4xx')
   .transform(value => ({ from: Number(value.replace('xx', '00')), to: Number(value.replace('xx', '99')) }))
 
-/** The query of GET /logs (contract 13). `q` ignores case. */
+/** The query of GET /logs. `q` ignores case. */
 export const LogFilter = z.object({
   method: z
     .enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])

@@ -68,5 +68,5 @@ const list = z
     `must have at most ${MAX_ATTACHMENTS_BYTES.toLocaleString('en')} bytes together`,
   )
 
-/** The `attachments` of a send (contract 3.1). The fetch policy decides later which URLs a path may have. */
+/** The `attachments` of a send. The fetch policy decides later which URLs a path may have. */
 export const NewAttachments = counted(0, MAX_ATTACHMENTS, 'attachments', list)

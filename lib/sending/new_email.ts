@@ -28,8 +28,8 @@ export const SCHEDULED_AT =
 const MOMENT = 'must be an ISO 8601 timestamp or a phrase such as "in 2 hours" or "tomorrow at 9am"'
 
 /**
- * Relative to the database's clock. Times that are past or too far ahead are rejected later, after the Idempotency-Key (contract
- * 1).
+ * Relative to the database's clock. Times that are past or too far ahead are rejected later, after the Idempotency-Key was
+ * checked: a retry must get the first response even if its time has passed.
  */
 export const ScheduledAt = z
   .string()
@@ -99,7 +99,7 @@ const html = z
   .optional()
   .meta({ type: ['string', 'null'], description: HTML })
 
-/** The body of POST /emails. Checks its shape only, nothing that depends on rows or time (contract 3.1). */
+/** The body of POST /emails. Checks its shape only, nothing that depends on rows or time. */
 export const NewEmail = withTwins(
   CompleteEmail.extend({
     from: From.nullish().describe(`${CompleteEmail.shape.from.description} Required unless a template has one.`),
@@ -116,7 +116,7 @@ export const NewEmail = withTwins(
 ).meta({ id: 'NewEmail' })
 export type NewEmail = z.output<typeof NewEmail>
 
-/** The body of PATCH /emails/:id (contract 3.5). */
+/** The body of PATCH /emails/:id. */
 export const Reschedule = withTwins(z.object({ scheduled_at: ScheduledAt.describe(SCHEDULED_AT) })).meta({
   id: 'Reschedule',
 })

@@ -18,7 +18,7 @@ const ExpiresAt = timestampField('must be an ISO 8601 timestamp with an offset, 
   .nullish()
   .transform(at => at?.toISOString() ?? null)
 
-/** An address that must get no more mail (contract 17); forever without `expires_at`. */
+/** An address that must get no more mail; forever without `expires_at`. */
 export const NewSuppression = withTwins(
   z.object({
     email: Address.describe('The address, without a name.'),
@@ -39,7 +39,7 @@ export const SuppressionFile = z
 /** A record of such a file. */
 export const SuppressionRow = z.object({ email: Address, reason: Reason.default('import'), expires_at: ExpiresAt })
 
-/** Most entries in each list of a batch (contract 17). */
+/** Most entries in each list of a batch. */
 const MAX_BATCH = 1_000
 
 function batch<Schema extends z.ZodType>(schema: Schema) {

@@ -77,7 +77,7 @@ const fields = {
   ),
 }
 
-/** The body of POST /templates (contract 8). */
+/** The body of POST /templates. */
 export const NewTemplate = withTwins(z.object(fields)).meta({ id: 'NewTemplate' })
 export type NewTemplate = z.output<typeof NewTemplate>
 

@@ -1,5 +1,5 @@
 /**
- * Links that differ per recipient, by the names of their placeholders (contract 8.1). `poll_url` is the beginning of the link of
+ * Links that differ per recipient, by the names of their placeholders. `poll_url` is the beginning of the link of
  * a poll's option, before the option's key, for mail with a poll.
  */
 export type PersonalLinks = { unsubscribe_url: string; poll_url?: string }

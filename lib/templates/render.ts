@@ -12,14 +12,14 @@ export const AS_WRITTEN = Symbol('as written')
 
 /**
  * Returns the value of a key; undefined if there is none. `has_fallback`: the placeholder has a fallback, which takes precedence
- * over some values (contract 8.1, lookup order).
+ * over some values.
  */
 export type Lookup = (key: string, has_fallback: boolean) => Value | typeof AS_WRITTEN | undefined
 
 /** Most characters of a rendered part. */
 export const MAX_PART = 5_000_000
 
-/** Keys that variables must not have (contract 8.1). `__proto__` is not an own key of any object. */
+/** Keys that variables must not have. `__proto__` is not an own key of any object. */
 const RESERVED = new Set(
   'FIRST_NAME LAST_NAME EMAIL UNSUBSCRIBE_URL RESEND_UNSUBSCRIBE_URL contact this __proto__'.split(' '),
 )
@@ -46,7 +46,7 @@ export function* listVariableKeys(...sources: string[]): Generator<void, string[
 }
 
 /**
- * Replaces placeholders with values (contract 8.1): `{{key}}`, `{{{key}}}` without HTML escaping, `{{key|fallback}}`. It takes
+ * Replaces placeholders with values: `{{key}}`, `{{{key}}}` without HTML escaping, `{{key|fallback}}`. It takes
  * one pass: values are not searched again, and everything else stays as it is. Yields now and then, so that the caller can pause.
  *
  * @throws {ApiError} if a placeholder has no value, or the result is too long

@@ -7,7 +7,7 @@ const MAX_STRING = 2_000
 
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER
 
-/** The value of a variable (contract 8). */
+/** The value of a variable. */
 export const VariableValue = z.union([z.string().max(MAX_STRING), z.number().min(-MAX_NUMBER).max(MAX_NUMBER)], {
   error: `must be a string of at most ${MAX_STRING.toLocaleString('en')} characters or a number from -(2^53 - 1) to 2^53 - 1`,
 })

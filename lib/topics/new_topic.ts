@@ -24,7 +24,7 @@ const DESCRIPTION = 'Up to 200 characters. Null clears it.'
 const DEFAULT = '`opt_in`: contacts get its mail unless they opt out. `opt_out`: only those who have opted in get it.'
 const VISIBILITY = '`public`: contacts see it on their preference page.'
 
-/** The body of POST /topics (contract 7.3). */
+/** The body of POST /topics. */
 export const NewTopic = withTwins(
   z.object({
     name: Name.describe(NAME),

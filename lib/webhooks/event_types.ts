@@ -1,4 +1,4 @@
-/** All events that a webhook can subscribe to (contract 12.4). */
+/** All events that a webhook can subscribe to. */
 export const EVENT_TYPES = [
   'email.scheduled',
   'email.sent',

@@ -11,7 +11,7 @@ const MAX_EVENTS = 100
 const known = new Set<string>(EVENT_TYPES)
 const all = new Set<string>([ALL_EVENTS, 'all'])
 
-/** In the order of EVENT_TYPES. `*` or `all`, alone or in the list, stands for all events (contract 12.2). */
+/** In the order of EVENT_TYPES. `*` or `all`, alone or in the list, stands for all events. */
 const Events = z
   .preprocess(
     given => (typeof given === 'string' && all.has(given) ? [given] : given),
@@ -46,7 +46,7 @@ export function readEndpoint(endpoint: string, policy: FetchPolicy): string {
   return new URL(endpoint).href
 }
 
-/** A webhook to add (contract 12.2). */
+/** A webhook to add. */
 export const NewWebhook = z.object({ endpoint: Endpoint, events: Events }).meta({ id: 'NewWebhook' })
 export type NewWebhook = z.output<typeof NewWebhook>
 

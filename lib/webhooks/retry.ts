@@ -3,7 +3,7 @@ import { now } from '#lib/clock.ts'
 const MINUTE = 60
 const HOUR = 60 * MINUTE
 
-/** Seconds to wait after each failure: seven attempts in total (contract 12.3). */
+/** Seconds to wait after each failure: seven attempts in total. */
 export const RETRY_SECONDS: readonly number[] = [5, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR]
 const LONGEST_PATIENCE = 10 * HOUR
 const SPREAD = 0.2

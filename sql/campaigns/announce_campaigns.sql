@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS announce_campaigns(text, uuid[], uuid[]);
 
--- Announces campaigns to webhooks in their current state (contract 12.4). accounts and ids: lists of equal length.
+-- Announces campaigns to webhooks in their current state. accounts and ids: lists of equal length.
 CREATE FUNCTION announce_campaigns(event_type text, accounts uuid[], ids uuid[]) RETURNS void LANGUAGE sql AS $$
   SELECT announce(ARRAY(
     SELECT ROW(g.account_id, event_type, jsonb_build_object(

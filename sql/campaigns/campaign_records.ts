@@ -72,7 +72,7 @@ const listed = {
   updated_at: z.date(),
 }
 
-/** A campaign as GET /campaigns shows it (contract 9.1). */
+/** A campaign as GET /campaigns shows it. */
 export const ListedCampaign = z.object(listed).meta({ id: 'ListedCampaign' })
 export type ListedCampaign = z.infer<typeof ListedCampaign>
 

@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS announce_contacts(uuid, text, uuid[]);
 
--- Announces contacts of an account to webhooks in their current state (contract 12.4), in the order of their ids.
+-- Announces contacts of an account to webhooks in their current state, in the order of their ids.
 -- `segment_ids`: the segments that they were added to by hand. event: contact.created, contact.updated or
 -- contact.deleted. (SELECT account): contact_by_address.sql says why.
 CREATE FUNCTION announce_contacts(account uuid, event text, contact_ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$

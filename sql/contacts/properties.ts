@@ -3,7 +3,7 @@ import { PropertyType, PropertyValue } from '#lib/contacts/new_property.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** A property that contacts of an account can have (contract 7.1). */
+/** A property that contacts of an account can have. */
 export const ContactProperty = z
   .object({
     object: z.literal('contact_property'),

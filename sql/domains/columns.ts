@@ -26,7 +26,7 @@ export const capabilities = sql.fragment`jsonb_build_object(
     'receiving', CASE WHEN receiving THEN 'enabled' ELSE 'disabled' END
   ) AS capabilities`
 
-/** A domain as in lists (contract 5.1); a single domain also has its records. */
+/** A domain as in lists; a single domain also has its records. */
 export const ListedDomain = z
   .object({
     object: z.literal('domain'),

@@ -15,7 +15,7 @@ export const ClaimStatus = z.enum([
 const BlockedReason = z.enum(['grace_period', 'recent_owner_activity', 'pending_scheduled_emails'])
 export type BlockedReason = z.infer<typeof BlockedReason>
 
-/** A claim as the API shows it (contract 5.2). */
+/** A claim as the API shows it. */
 export const DomainClaim = z
   .object({
     object: z.literal('domain_claim'),

@@ -19,7 +19,7 @@ export const OpenClaim = z.object({
 })
 export type OpenClaim = z.infer<typeof OpenClaim>
 
-/** Longest time that a proven claim can be blocked (contract 15). */
+/** Longest time that a proven claim can be blocked. */
 const blockedAtMost = sql.fragment`interval '72 hours'`
 
 const claimColumns = sql.fragment`

@@ -14,7 +14,7 @@ export const listed = {
   created_at: z.date().describe('When the email was accepted, or the campaign started.'),
 }
 
-/** A poll as GET /polls shows it (contract 14). */
+/** A poll as GET /polls shows it. */
 export const ListedPoll = z.object(listed).meta({ id: 'ListedPoll' })
 export type ListedPoll = z.infer<typeof ListedPoll>
 

@@ -1,6 +1,6 @@
 DROP FUNCTION IF EXISTS announce_received_emails(json);
 
--- Counts received emails once they are parsed, and announces them to the webhooks of their account (contract 12.4);
+-- Counts received emails once they are parsed, and announces them to the webhooks of their account;
 -- reports are not announced. Each address that an email was received for counts as one, as for quotas.
 --
 -- given: a list of { account_id, id }.

@@ -2,7 +2,7 @@ import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
-/** Filters of received emails (contract 4.1). All given filters apply. */
+/** Filters of received emails. All given filters apply. */
 export type ReceivedEmailFilters = {
   /** A domain in its envelope. */
   domain?: { name: string } | { id: string } | undefined

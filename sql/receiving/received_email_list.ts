@@ -14,7 +14,7 @@ const LISTED_SUBJECT = 1_000
 const Addresses = z.array(z.string())
 
 /**
- * A received email in lists: received_email of the specification without html, text and headers. `attachments`: the
+ * A received email in lists: as GET /emails/receiving/:id shows it, without html, text and headers. `attachments`: the
  * first 20 of `attachments_count`. `recipients_count`: only if addresses are left out, the number of addresses in all
  * its lists.
  */

@@ -49,7 +49,7 @@ const listed = {
   user_agent: z.string().describe('User-Agent header of the request.'),
 }
 
-/** A request as GET /logs shows it (contract 13). */
+/** A request as GET /logs shows it. */
 export const ListedLog = z.object(listed).meta({ id: 'ListedLog' })
 export type ListedLog = z.infer<typeof ListedLog>
 

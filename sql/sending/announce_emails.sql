@@ -4,7 +4,7 @@ DROP FUNCTION IF EXISTS suppressed_data(uuid, text, boolean, text);
 DROP FUNCTION IF EXISTS suppressed_data(uuid, text, text);
 DROP FUNCTION IF EXISTS undetermined_bounce(text);
 
--- Events of sent emails in the form of webhooks (contract 12.4).
+-- Events of sent emails in the form of webhooks.
 
 CREATE FUNCTION announce_emails(given email_event[]) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off

@@ -5,7 +5,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 // emails.ts imports this file, so its EmailId is not imported here.
 type EmailId = { account_id: string; id: string }
 
-/** An attachment as its email shows it (contract 3.4). `size`: null until it is fetched from its path. */
+/** An attachment as its email shows it. `size`: null until it is fetched from its path. */
 export const ListedAttachment = z
   .object({
     id: z.string(),
@@ -17,7 +17,7 @@ export const ListedAttachment = z
   })
   .meta({ id: 'ListedAttachment' })
 
-/** A single attachment (contract 3.6). */
+/** A single attachment. */
 export const Attachment = z
   .object({
     object: z.literal('attachment'),

@@ -121,7 +121,7 @@ export async function listOverdueBatches(db: Queryable, limit: number): Promise<
   `)
 }
 
-/** Deletes batches older than 24 hours, for which their keys are kept (contract 1.3). Returns how many. */
+/** Deletes batches older than 24 hours, for which their keys are kept. Returns how many. */
 export async function deleteExpiredBatches(db: Queryable): Promise<number> {
   return db.run(sql.unsafe`DELETE FROM batches WHERE state <> 'open' AND created_at < now() - key_lifetime()`)
 }

@@ -36,11 +36,11 @@ const listed = {
   updated_at: z.date(),
 }
 
-/** An email as GET /emails shows it (contract 3.3). */
+/** An email as GET /emails shows it. */
 export const ListedEmail = z.object(listed).meta({ id: 'ListedEmail' })
 export type ListedEmail = z.infer<typeof ListedEmail>
 
-/** A recipient who has not got the email yet, with the reason (contract 3.4). */
+/** A recipient who has not got the email yet, with the reason. */
 const QueueEntry = z
   .object({
     recipient: z.string().describe('The address.'),
@@ -75,7 +75,7 @@ const Event = z
   .meta({ id: 'EmailEvent' })
 
 /**
- * An email as GET /emails/:id shows it (contract 3.4) once its parts are rendered (flows/contents/render_email.ts). `queue`
+ * An email as GET /emails/:id shows it once its parts are rendered (flows/contents/render_email.ts). `queue`
  * is absent once every recipient is settled.
  */
 export const Email = z.object({

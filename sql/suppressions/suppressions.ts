@@ -10,7 +10,7 @@ export type SuppressionReason = z.infer<typeof SuppressionReason>
 const SuppressionOrigin = z.enum(['bounce', 'complaint', 'manual'])
 type SuppressionOrigin = z.infer<typeof SuppressionOrigin>
 
-/** An address that the account must not write to (contract 17). `cause`: the reply of the server. */
+/** An address that the account must not write to. `cause`: the reply of the server. */
 export const Suppression = z
   .object({
     object: z.literal('suppression'),

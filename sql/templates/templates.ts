@@ -18,7 +18,7 @@ const listed = {
   updated_at: z.date(),
 }
 
-/** A template as GET /templates shows it (contract 8). */
+/** A template as GET /templates shows it. */
 export const ListedTemplate = z.object(listed).meta({ id: 'ListedTemplate' })
 export type ListedTemplate = z.infer<typeof ListedTemplate>
 

@@ -4,7 +4,7 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 
 /**
- * A topic of one contact (contract 6.2). `subscription`: the effective one, `opt_out` for every topic if the contact
+ * A topic of one contact. `subscription`: the effective one, `opt_out` for every topic if the contact
  * has unsubscribed. `choice`: the contact's own; null while the default of the topic applies.
  */
 export const ContactTopic = z

@@ -4,7 +4,7 @@ import { Visibility } from '#lib/topics/new_topic.ts'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** A subject that contacts choose to get mail about (contract 7.3). `domain_id`: null for contacts of every domain. */
+/** A subject that contacts choose to get mail about. `domain_id`: null for contacts of every domain. */
 export const Topic = z
   .object({
     object: z.literal('topic'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EventType } from '#lib/webhooks/event_types.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 
-/** An event to announce to webhooks. `data`: as in contract 12.4. */
+/** An event to announce to webhooks. `data`: as in docs/webhooks.md. */
 export type Announcement = { account_id: string; type: EventType; data: object }
 
 const Kind = z.object({ account_id: z.string(), type: z.string() })

@@ -5,7 +5,7 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import type { WebhookId } from './due_events.ts'
 
-/** A webhook as the API shows it (contract 12.1). Its secret is shown only when it is created. */
+/** A webhook as the API shows it. Its secret is shown only when it is created. */
 export const Webhook = z
   .object({
     object: z.literal('webhook'),

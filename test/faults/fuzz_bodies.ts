@@ -47,7 +47,7 @@ async function readJson(response: Response): Promise<{ status: number; body: Rec
   return { status: response.status, body: (await response.json()) as Record<string, unknown> }
 }
 
-/** Returns why the contract does not allow this response, or null. */
+/** Returns why this is neither a success nor a refusal of the API, or null. */
 export function faultOf(status: number, body: Record<string, unknown>): string | null {
   if (status === 200 && typeof body.id === 'string') return null
   const isEnvelope = Object.keys(body).join() === 'statusCode,name,message' && body.statusCode === status

@@ -26,7 +26,7 @@ const Variant = z
   .meta({ id: 'AbVariantFigures' })
 
 /**
- * The A/B test of a campaign (contract 9.4). Once there is a winner, its figures include the rest of the recipients.
+ * The A/B test of a campaign. Once there is a winner, its figures include the rest of the recipients.
  */
 export const CampaignAb = z
   .object({

@@ -5,7 +5,7 @@ import type { Queryable } from '#sql/pool.ts'
 /** Errors that are shown with an import. */
 const SHOWN_ERRORS = 100
 
-/** Returns an import with the first errors of its file (contract 6.4); null if there is no such import. */
+/** Returns an import with the first errors of its file; null if there is no such import. */
 export async function showImport(
   db: Queryable,
   account_id: string,

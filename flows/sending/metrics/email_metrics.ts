@@ -47,7 +47,7 @@ const DataRow = z
   .meta({ id: 'EmailMetricsRow' })
 export type DataRow = z.infer<typeof DataRow>
 
-/** The record that the resend package types as `GetEmailsMetricsResponseSuccess` (contract 17). */
+/** The record that the resend package types as `GetEmailsMetricsResponseSuccess`. */
 export const EmailMetrics = z
   .object({
     object: z.literal('metrics'),

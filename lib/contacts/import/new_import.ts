@@ -67,7 +67,7 @@ const importFields = {
 
 const csv = z.string().max(MAX_CSV).describe('The text of the file. Longer files come in a form.')
 
-/** The body of POST /contacts/imports (contract 6.4). */
+/** The body of POST /contacts/imports. */
 export const NewImport = withTwins(z.object({ csv, ...importFields, ...placeFields })).meta({ id: 'NewContactImport' })
 
 /** The body of POST /audiences/:audience_id/contacts/import. */

@@ -72,7 +72,7 @@ export function writtenNames(text: string): string {
 }
 
 /**
- * Returns the lookup of values for mail to a contact (contract 8.1), in this order: variables of the email, built-ins,
+ * Returns the lookup of values for mail to a contact, in this order: variables of the email, built-ins,
  * properties, fallbacks; an empty string if there is none. The fallback of a placeholder takes precedence over that of a
  * property.
  */

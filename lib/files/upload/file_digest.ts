@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** 25 MiB: the largest attachment (contract 2). */
+/** 25 MiB: the largest attachment. */
 export const MAX_FILE_BYTES: number = 25 * 1024 * 1024
 
 /** `fault` follows the name of the decoded field: `attachments[0].content must have at most 26,214,400 bytes`. */

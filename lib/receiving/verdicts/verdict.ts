@@ -4,7 +4,7 @@
  */
 export type Verdict = 'PASS' | 'FAIL' | 'GRAY' | 'PROCESSING_FAILED' | 'DISABLED'
 
-/** Verdicts as they are stored and returned (contract 4.2). */
+/** Verdicts as they are stored and returned. */
 export type Verdicts = Record<'spf' | 'dkim' | 'dmarc' | 'spam' | 'virus', Verdict>
 
 /** The client and the envelope of a message. `name` is the client's name in DNS; `mail_from` '' is the null sender. */

@@ -5,7 +5,7 @@ type Counts = Record<'sent' | 'delivered' | 'bounced' | 'complained', number> &
 
 type Rates = Record<Extract<Metric, `${string}_rate`>, number>
 
-/** Returns the rates of these counts (contract 9.3). */
+/** Returns the rates of these counts. */
 export function ratesOf(counts: Counts): Rates {
   const { sent, delivered } = counts
   return {

@@ -43,7 +43,7 @@ const listed = {
   updated_at: z.date(),
 }
 
-/** An automation as GET /automations shows it (contract 10.1). */
+/** An automation as GET /automations shows it. */
 export const ListedAutomation = z.object(listed).meta({ id: 'ListedAutomation' })
 export type ListedAutomation = z.infer<typeof ListedAutomation>
 

@@ -17,7 +17,7 @@ export const ImportCounts = z
   .meta({ id: 'ContactCounts' })
 
 /**
- * An import of contacts from a file (contract 6.4). `counts`: of the records merged so far. `records`: number of
+ * An import of contacts from a file. `counts`: of the records merged so far. `records`: number of
  * records in the file, null until it is known. `error`: why the file was not read to its end.
  */
 export const ContactImport = z

@@ -10,7 +10,7 @@ import { listedColumns } from '#sql/sending/emails.ts'
 import { findTemplateId } from '#sql/templates/templates.ts'
 import { campaignIds, type OfCampaign } from './campaign_emails.ts'
 
-/** Filters of emails (contract 3.3). All given filters apply. */
+/** Filters of emails. All given filters apply. */
 export type EmailFilters = {
   /** Any of these statuses. */
   folder?: string[] | undefined

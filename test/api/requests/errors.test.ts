@@ -13,8 +13,8 @@ const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const email = { from: `ann@${account.domain}`, to: ['bob@b.com'], subject: 'Hi' }
 
-/** Status and names of errors in the specification. */
-const spec: Record<number, string> = {
+/** Names of errors by their status, which clients rely on. */
+const promised: Record<number, string> = {
   400: 'invalid_idempotency_key',
   401: 'missing_api_key restricted_api_key',
   402: 'plan_limit_reached',
@@ -30,8 +30,8 @@ const spec: Record<number, string> = {
     sending_configuration_unavailable`,
 }
 
-t.test('each error name has the status of the spec, and there are no others', async t => {
-  const named = Object.entries(spec).flatMap(([status, names]) =>
+t.test('each error name has its status, and there are no others', async t => {
+  const named = Object.entries(promised).flatMap(([status, names]) =>
     names.split(/\s+/).map(name => [name, Number(status)]),
   )
   t.same(statusOf, Object.fromEntries(named))
@@ -115,7 +115,7 @@ t.test('an idempotency key in use and one with another payload respond 409', asy
   t.match(other, { status: 409, body: { statusCode: 409, name: 'invalid_idempotent_request' } })
 })
 
-/** Names of the specification that nothing throws. */
+/** Names that clients may know but that nothing throws. */
 const UNUSED = ['reserved_recipient', 'contact_limit_reached', 'ai_credits_exceeded', 'application_error']
 
 t.test('every error name that is thrown is tested here or by another test of the API', async t => {

@@ -23,7 +23,7 @@ const withHeader = (name: string, value: string) => (asked: Asked) => ({
   headers: { ...asked.headers, [name]: value },
 })
 
-/** The faults that a request can have, in the order in which they are reported (contract 1). */
+/** The faults that a request can have, in the order in which they are reported. */
 function faultsOf({ access, isSend, params, query, body }: Operation): Fault[] {
   return [
     { answer: '403 validation_error', put: withHeader('user-agent', '') },
@@ -52,7 +52,7 @@ function pathOf({ path, params = {} }: Operation): string {
 
 for (const operation of routesOf(operations).filter(({ access }) => access !== 'dashboard')) {
   const { method, path, params } = operation
-  t.test(`${method} ${path} reports faults in the order of the contract`, async t => {
+  t.test(`${method} ${path} reports the first of its faults, in the order of checks`, async t => {
     const faults = faultsOf(operation)
     // No id in the path exists, so that later faults are not reported.
     const last = params ? faults.findIndex(({ answer }) => answer === '404 not_found') : faults.length - 1

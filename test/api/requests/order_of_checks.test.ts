@@ -26,7 +26,7 @@ const withFields = (fields: Record<string, unknown>) => (options: RequestOptions
   body: { ...(options.body as object), ...fields },
 })
 
-/** Faults in the order of the contract (section 1). A request with one fault and all later ones is refused for the first. */
+/** Faults in the order in which they are reported. A request with one fault and all later ones is refused for the first. */
 const faults: Fault[] = [
   {
     what: 'the User-Agent',

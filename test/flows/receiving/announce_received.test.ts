@@ -15,7 +15,7 @@ const work = openWork(t, world, 'capture')
 const api = await startApi(t, world, '')
 const account = await newListener(world)
 
-// biome-ignore lint/suspicious/noExplicitAny: the record of the specification
+// biome-ignore lint/suspicious/noExplicitAny: the record of a received email
 async function show(id: string): Promise<any> {
   return (await api.request('GET', `/api/emails/receiving/${id}`, { key: account.key })).body
 }

@@ -27,7 +27,7 @@ const api = await startApi(t, world, '')
 const account = await newListener(world)
 const HOUR = 3_600_000
 
-/** Returns the data that every event of an email has (contract 12.4). */
+/** Returns the data that every event of an email has. */
 async function dataOf(id: string, more: object = {}) {
   const { message_id, created_at, from, to, subject } = await readEmail(world, account, id)
   return { email_id: id, message_id, created_at: created_at.toISOString(), from, to, subject, tags: {}, ...more }
