@@ -6,7 +6,10 @@ type Parser = {
   _transform(chunk: Buffer, encoding: string, done: (error?: Error) => void): void
 }
 
-/** More bytes of earlier chunks than the parser holds back, since they may begin a boundary, which the headers contain. */
+/**
+ * The parser holds back bytes at the end of a chunk that may begin a boundary. They are fewer than this, since a boundary is shorter
+ * than the headers, which contain it.
+ */
 const MAX_HELD = 64 * 1024
 
 /**

@@ -37,7 +37,7 @@ function withKey({ body, ...rest }: Request, values: Values): Request {
 
 const LISTS = ['to', 'cc', 'bcc', 'reply_to']
 
-/** Writes what means the same in the same way, so that a call that is worded differently is no other email: `cc: []`, one `to`. */
+/** Normalizes values that mean the same (`cc: []`, a single `to`): a repeated call that writes them differently gets the same key. */
 function normalize(values: Values): Values {
   const given = Object.entries(values).filter(([, value]) => value !== null && !(Array.isArray(value) && !value.length))
   return Object.fromEntries(

@@ -25,12 +25,12 @@ export const keepSlashesOfAddress: Middleware = (ctx, next) => {
 /** Ignores the case of the path, as the router does: otherwise `/API/...` would reach a route without authentication. */
 const UNDER_API = /^\/api(?:\/|$)/i
 
-/** For what all requests of the API need. */
+/** Applies a middleware to requests of the API only. */
 export function onlyUnderApi(middleware: Middleware): Middleware {
   return (ctx, next) => (UNDER_API.test(ctx.path) ? middleware(ctx, next) : next())
 }
 
-/** For routes outside the API. Requests of the API need not try their patterns, which takes several percent of their time. */
+/** Applies routes outside the API to other requests only: trying their patterns takes several percent of the time of a request. */
 export function exceptUnderApi(middleware: Middleware): Middleware {
   return (ctx, next) => (UNDER_API.test(ctx.path) ? next() : middleware(ctx, next))
 }

@@ -21,7 +21,7 @@ export const it: Words = {
   send_answer: 'Invia risposta',
   change_answer: 'Modifica risposta',
   answered: 'Grazie. La tua risposta è: {answer}.',
-  test_poll: 'Questa è un’e-mail di prova: le risposte non vengono salvate.',
+  test_poll: 'Questa è un’email di prova: le risposte non vengono salvate.',
   bad_link: 'Questo link non funziona',
   bad_link_help: 'Copia l’intero link dall’email oppure usa il link di un’email più recente.',
   unavailable: 'Questa pagina al momento non è disponibile',
