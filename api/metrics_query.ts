@@ -6,7 +6,7 @@ import { moment, refuseWhole } from '#lib/zod_fields.ts'
 import type { Edge } from '#sql/sending/metrics/ranges.ts'
 import { parameter } from './email_filters.ts'
 
-/** Most ids of one filter. */
+/** Maximum number of ids of one filter. */
 const MAX_IDS = 100
 
 const DATE = 'an ISO 8601 date, which stands for midnight in `timezone`, or a timestamp with an offset'

@@ -12,7 +12,7 @@ export function emptyPage<Row>(): Page<Row> {
   return { object: 'list', has_more: false, data: [] }
 }
 
-/** Most bytes of JSON of a page whose rows may be large; further rows go to the next page. */
+/** Maximum bytes of JSON of a page whose rows may be large; further rows go to the next page. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
 /**

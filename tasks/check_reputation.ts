@@ -6,7 +6,7 @@ import type { Task, Work } from './task.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** Most emails of an account that are counted, the newest first. */
+/** Maximum number of emails of an account that are counted, the newest first. */
 const SAMPLE = 10_000
 
 /** With fewer outcomes a rate means nothing: one bounce among three emails proves little. */

@@ -61,7 +61,7 @@ function kindsOf(work: Work): Record<string, () => Promise<number>> {
   }
 }
 
-/** Most rows of one statement. */
+/** Maximum number of rows of one statement. */
 const ROWS = 1_000
 
 async function forgetRaw({ pool, config }: Work): Promise<number> {

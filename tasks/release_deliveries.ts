@@ -1,7 +1,7 @@
 import { releaseDeliveries } from '#sql/safety/pauses.ts'
 import type { Task } from './task.ts'
 
-/** Most deliveries of one transaction: while they are locked, they cannot be canceled. */
+/** Maximum number of deliveries of one transaction: while they are locked, they cannot be canceled. */
 const BATCH = 5_000
 
 /** Makes deliveries due that waited for a pause that is over. Runs after each resume, and every 5 minutes for those it missed. */

@@ -2,7 +2,7 @@ import { addEd25519Keys, purgeRetiredKeys, rotateDkimKeys } from '#flows/domains
 import { listDomainsToRotate } from '#sql/domains/dkim_rotation.ts'
 import type { Task } from './task.ts'
 
-/** Most domains of one run, since creating an RSA key takes a tenth of a second. */
+/** Maximum number of domains of one run, since creating an RSA key takes a tenth of a second. */
 const BATCH = 100
 
 /** Deletes keys that have not been used for long, and creates new ones for domains whose keys are too old. */

@@ -23,7 +23,7 @@ export class ArrivingHtml {
   /** The last bytes that have arrived: the name of a link may begin in one part and end in the next. */
   #tail: Buffer = Buffer.alloc(0)
 
-  /** @param max_bytes most bytes of one html */
+  /** @param max_bytes maximum length of one html */
   constructor(blobs: Blobs, account_id: string, max_bytes: number) {
     this.#blobs = blobs
     this.#account_id = account_id

@@ -12,17 +12,17 @@ import { splitOnRefusal } from '#sql/retry.ts'
 
 const INTERVAL_MS = 250
 
-/** Most rows of one statement. */
+/** Maximum number of rows of one statement. */
 const MAX_ITEMS = 500
 const MAX_WEIGHT = 1 << 20
 
-/** Most characters of rows that wait while Postgres is not available or slow. */
+/** Maximum characters of rows that wait while Postgres is not available or slow. */
 const MAX_WAITING = 16 << 20
 
 /** Characters that a row counts besides its texts. */
 const ROW_WEIGHT = 300
 
-/** Most characters of a path and of a User-Agent, which are both indexed. */
+/** Maximum characters of a path and of a User-Agent, which are both indexed. */
 const MAX_TEXT = 500
 
 /** A request with its response; the bodies are neither copied nor encoded yet. */

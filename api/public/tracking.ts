@@ -19,7 +19,7 @@ const UNCACHED = ['cache-control', 'no-store', 'x-robots-tag', 'noindex']
 const GIF_HEADERS = [...UNCACHED, 'content-type', 'image/gif', 'content-length', `${GIF.length}`]
 const REDIRECT_HEADERS = [...UNCACHED, 'referrer-policy', 'no-referrer-when-downgrade', 'content-length', '0']
 
-/** Most characters of the cache of verified links. All recipients of a campaign have the same links. */
+/** Maximum characters of the cache of verified links. All recipients of a campaign have the same links. */
 const KEPT_LINKS = 4 << 20
 
 /** The keys are read again after this time, and not for every request. */

@@ -10,7 +10,7 @@ import { type FindScanner, openScannerNetworks } from '#lib/tracking/scanner_net
 import { parseRecipientToken, type TrackedLink, type TrackedRecipient } from '#lib/tracking/tracking_tokens.ts'
 import type { TrackingHit } from '#sql/tracking/hits.ts'
 
-/** Most characters of a User-Agent that are stored. */
+/** Maximum characters of a User-Agent that are stored. */
 const MAX_USER_AGENT = 500
 
 /** Headers that browsers send when they prefetch. */

@@ -17,7 +17,7 @@ import { retryConflicts } from '#sql/retry.ts'
 import { cancelPart } from './sending/clear_stopped.ts'
 
 /**
- * Most rows that the request itself cancels: a million would take longer than a request may. The job cancels the rest.
+ * Maximum number of rows that the request itself cancels: a million would take longer than a request may. The job cancels the rest.
  */
 const PART = { emails: 10_000, pending: 10_000 }
 

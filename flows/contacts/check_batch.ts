@@ -14,7 +14,7 @@ export type BatchFault = { index: number; email: string | null; message: string 
 /** `contacts`: each address once, the last one wins. `skipped`: how many earlier ones were left out. */
 export type CheckedBatch = { contacts: GivenContact[]; faults: BatchFault[]; skipped: number }
 
-/** Most characters of an address that are shown in an error. */
+/** Maximum characters of an address that are shown in an error. */
 const MAX_SHOWN = 254
 
 /** Checks the contacts of a batch one by one, in turns with other requests. */

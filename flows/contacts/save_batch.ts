@@ -15,7 +15,7 @@ import { announceSaved, noteConsents, triggerAutomations } from './save_contact.
 import { contactsTimeout, writeContacts } from './write_contacts.ts'
 
 /**
- * Most contacts per statement, and most characters of their JSON: no statement takes long enough to need its own
+ * Maximum numbers of contacts and of characters of their JSON per statement: no statement takes long enough to need its own
  * timeout.
  */
 const SLICE = 1_000

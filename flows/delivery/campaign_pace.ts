@@ -1,4 +1,4 @@
-/** Most deliveries of campaigns that a process holds before it knows how fast it sends. */
+/** Maximum number of deliveries of campaigns that a process holds before it knows how fast it sends. */
 const AT_REST = 125
 /** Seconds of campaign mail that it may hold, at the rate of the last second. */
 const AHEAD_SECONDS = 2

@@ -11,7 +11,7 @@ import type { Secrets } from '#lib/secrets.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { ComposeError, UnsendableError } from './errors.ts'
 
-/** Most attempts to compose a message. The cause may be temporary: memory, a file path that does not respond, a bug. */
+/** Maximum attempts to compose a message. The cause may be temporary: memory, a file path that does not respond, a bug. */
 const COMPOSE_ATTEMPTS = 3
 
 /** Pause after something could not be read. */

@@ -33,7 +33,7 @@ export class DeliveryStore {
   readonly #writeWatchedFence: (token: Token) => Promise<Fence>
   readonly #writeResult: (result: Result) => Promise<boolean>
 
-  /** `slots`: most deliveries that are sent at the same time. */
+  /** `slots`: maximum number of deliveries that are sent at the same time. */
   constructor(pool: Pool, log: Log, { lease_seconds, slots }: { lease_seconds: number; slots: number }) {
     this.#pool = pool
     this.#lease_seconds = lease_seconds

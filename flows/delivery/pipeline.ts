@@ -8,13 +8,13 @@ import type { PlayRecipient } from './play_recipient.ts'
 import type { SendServices } from './send_queue.ts'
 import { TransportQueues } from './transport_queues.ts'
 
-/** Most deliveries that one process holds. */
+/** Maximum number of deliveries that one process holds. */
 export const CAPACITY = 1_000
 
 type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
   playRecipient: PlayRecipient
-  /** Most bytes of large messages per pool of slots. */
+  /** Maximum bytes of large messages per pool of slots. */
   room?: number
   /** Called each time a delivery has ended. */
   onRoom: () => void

@@ -18,7 +18,7 @@ const LINK = /\/t\/c\/([\w-]+)\/([\w-]+)/
 /** Fields of a simulated hit; it comes from this machine, since no request made it. */
 const PLAYED = { class: 'human', rule: 'simulator', ip: '127.0.0.1', user_agent: 'Mailbrook simulator' } as const
 
-/** Most emails whose hits are recorded per statement. */
+/** Maximum number of emails whose hits are recorded per statement. */
 const MAX_EMAILS = 100
 
 type Dependencies = { pool: Pool; log: Log; config: Config; secrets: Secrets; prepareMessage: PrepareMessage }

@@ -21,7 +21,7 @@ export type SendServices = {
 }
 
 type Dependencies = SendServices & {
-  /** Most deliveries sent at the same time. As many again may be set aside. */
+  /** Maximum number of deliveries sent at the same time. As many again may be set aside. */
   slots: number
   share: (lane: string) => Share | null
   signal: AbortSignal

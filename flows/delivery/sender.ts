@@ -31,7 +31,7 @@ export const SENDER_TIMES: SenderTimes = {
 }
 
 /**
- * Most deliveries per claim. A destination with this many waiting is skipped, so a slow one never fills a quarter of
+ * Maximum number of deliveries per claim. A destination with this many waiting is skipped, so a slow one never fills a quarter of
  * CAPACITY. Waiting mail of campaigns does not count for other mail, which is sent first.
  */
 const CLAIM = 125
@@ -44,7 +44,7 @@ type Dependencies = {
   transport: Transport
   blobs: Blobs
   times?: SenderTimes
-  /** Most bytes that large messages may take together. */
+  /** Maximum bytes that large messages may take together. */
   room?: number
 }
 

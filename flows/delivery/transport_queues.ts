@@ -7,9 +7,9 @@ import { SendQueue, type SendServices } from './send_queue.ts'
 
 type Dependencies = SendServices & {
   prepareMessage: PrepareMessage
-  /** Most bytes of large messages. */
+  /** Maximum bytes of large messages. */
   room?: number
-  /** Most deliveries sent at the same time. */
+  /** Maximum number of deliveries sent at the same time. */
   slots: number
   signal: AbortSignal
   /** Called before a delivery is handed to the transport. */

@@ -3,7 +3,7 @@ import { takeClaimsToCheck } from '#sql/domains/open_claims.ts'
 import type { Pool } from '#sql/pool.ts'
 import { LATER, queueClaims, queueVerification } from './add_check_jobs.ts'
 
-/** Most checks per run; the rest is due again a minute later. */
+/** Maximum number of checks per run; the rest is due again a minute later. */
 const LIMIT = 500
 
 /** Queues the checks of due domains; returns how many were due. */

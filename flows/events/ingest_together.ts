@@ -16,7 +16,7 @@ import type { Pool } from '#sql/pool.ts'
  */
 export type IngestEvent = (draft: EventDraft) => Promise<Ingestion>
 
-/** Most characters of JSON per commit. */
+/** Maximum characters of JSON per commit. */
 const MAX_WEIGHT = 1 << 20
 /** Approximate characters of JSON per event, besides its payload. */
 const ROW_WEIGHT = 300

@@ -21,7 +21,7 @@ const UNREAD = 'It looks like a report, and could not be read.'
 const UNKNOWN = 'It is about no delivery: it came to no return path of ours, and shows none.'
 
 const RETURN_PATH = /b-[a-z2-7]{42}@[\w.-]{1,255}/gi
-/** Most return paths looked up per message; more are abuse. */
+/** Maximum number of return paths looked up per message; more are abuse. */
 const MAX_TOKENS = 5
 
 /**

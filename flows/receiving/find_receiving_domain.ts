@@ -4,7 +4,7 @@ import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
 import { isVerifiedAgain, listReceivingDomains, type ReceivingDomain } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Most cached domains. */
+/** Maximum number of cached domains. */
 const REMEMBERED = 1_000
 
 /** Returns the domain of this name if mail is received for it, else null. */

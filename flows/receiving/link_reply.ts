@@ -74,7 +74,7 @@ export async function linkReply(tx: Tx, id: ReceivedEmailId, relation: Relation)
 
 const OURS = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})@/i
 /**
- * Most ids looked up. `ours`: as many as a long thread has. `others`: ids that clients may have given to mail that they
+ * Maximum ids looked up. `ours`: as many as a long thread has. `others`: ids that clients may have given to mail that they
  * submit.
  */
 const MAX_NAMED = { ours: 20, others: 100 }

@@ -21,7 +21,7 @@ import { unsubscribeByEmail } from './unsubscribe_by_email.ts'
 
 type Work = ClassifyWork & Pick<Judge, 'judge_times'> & { blobs: Blobs; secrets: Secrets }
 
-/** Most bytes of messages in memory, for all jobs of this process. Their parsed parts take as much again. */
+/** Maximum bytes of messages in memory, for all jobs of this process. Their parsed parts take as much again. */
 const room = new Semaphore(64 * 1024 * 1024)
 /**
  * Messages that a job handles at the same time. Only a few are parsed in a thread; the others wait for DNS, rspamd or
@@ -34,7 +34,7 @@ const AT_ONCE = 20
  */
 const AT_ONCE_WITH_CARE = 2
 /**
- * Most processes that may die while they parse a message. Other messages parsed at that time are counted as well, but
+ * Maximum number of processes that may die while they parse a message. Other messages parsed at that time are counted as well, but
  * less often.
  */
 const MAX_DEATHS = 3

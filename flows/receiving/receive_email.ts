@@ -29,7 +29,7 @@ export type ReceiveEmail = (envelope: Envelope, content: IncomingContent) => Pro
 /** A message as rows for Postgres, one per account. */
 type Message = NewReceivedEmail[]
 
-/** Most bytes of content per commit. */
+/** Maximum bytes of content per commit. */
 const MAX_WEIGHT = 4 << 20
 const MAX_MESSAGES = 50
 

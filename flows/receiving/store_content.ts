@@ -10,11 +10,11 @@ import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
 import { NoAnswerError, sqlState } from '#sql/pool.ts'
 
-/** Most long messages written at the same time. S3 takes some megabytes of memory for each. */
+/** Maximum number of long messages written at the same time. S3 takes some megabytes of memory for each. */
 const LONG_AT_ONCE = 20
 
 /**
- * Most long messages that wait for a place. With those being written they are less than half of `SmtpLimits.storing`.
+ * Maximum number of long messages that wait for a place. With those being written they are less than half of `SmtpLimits.storing`.
  */
 const LONG_WAITING = 40
 

@@ -13,7 +13,7 @@ import type { Tx } from '#sql/pool.ts'
 import { loadTerms, type Terms } from '#sql/segments/terms.ts'
 import { findSegmentNaming } from '#sql/segments/usages.ts'
 
-/** Most segments that rules may name: each adds up to as many conditions again. */
+/** Maximum number of segments that rules may name: each adds up to as many conditions again. */
 const MAX_SEGMENTS = 5
 
 const OPERATORS: Record<PropertyType, string[]> = {

@@ -15,7 +15,7 @@ const WALK = 5_000
 /** Total weight of conditions up to which `WALK` contacts are scanned. With heavier conditions fewer are scanned. */
 const LIGHT = 8
 /**
- * Most scans per page, in multiples of `WALK`: a page continues scanning if it has found contacts so close together that
+ * Maximum scans per page, in multiples of `WALK`: a page continues scanning if it has found contacts so close together that
  * the rest of the page is probably near, too. It scans less if there is an index.
  */
 const MAX_WALKS = { withIndex: 2, without: 10 }

@@ -21,10 +21,10 @@ import type { RequestKey } from './draft_emails.ts'
 import { concurrent, faultError, keyConflict, unavailable } from './errors.ts'
 import { waitUntilSettled } from './wait_for_batch.ts'
 
-/** Most emails per commit. */
+/** Maximum number of emails per commit. */
 const MAX_SLICE = 50
 /**
- * Most characters per commit, besides the longest email. Each slice reads all drafts again, so one long email must not
+ * Maximum characters per commit, besides the longest email. Each slice reads all drafts again, so one long email must not
  * make all slices short.
  */
 const MAX_SLICE_LENGTH = 4 << 20

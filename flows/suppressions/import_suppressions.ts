@@ -24,7 +24,7 @@ export type ImportedSuppressions = {
   faults: SuppressionFault[]
 }
 
-/** Most faults that are kept: a file of nothing else has millions. */
+/** Maximum number of faults that are kept: a file of nothing else has millions. */
 const MAX_FAULTS = 1_000
 
 /** Rows per statement. */

@@ -40,7 +40,7 @@ export async function resolveTemplates(
   return results
 }
 
-/** Most bytes of content per request: to render a hundred emails of the longest template would take a minute. */
+/** Maximum bytes of content per request: to render a hundred emails of the longest template would take a minute. */
 const MAX_TOGETHER = 60_000_000
 const TOO_LONG = `The emails of one request must have at most ${MAX_TOGETHER.toLocaleString('en')} bytes of content together.`
 

@@ -12,7 +12,7 @@ import { recordHits, type TrackingHit } from '#sql/tracking/hits.ts'
 const INTERVAL_MS = 40
 const MAX_ITEMS = 500
 
-/** Most hits that wait while Postgres is unavailable. */
+/** Maximum number of hits that wait while Postgres is unavailable. */
 const MAX_WAITING = 50_000
 
 /**

@@ -9,7 +9,7 @@ const AT_ONCE = 2
 const READ_AHEAD = 100
 /** The same before the endpoint has taken any, or if it fails: events of one that hangs stay in memory. */
 const FIRST_READ = 10
-/** Most events whose results are being written. */
+/** Maximum number of events whose results are being written. */
 const MAX_UNSETTLED = 400
 /** Events are used for this long after the read: then the endpoint, secret or status of the webhook may have changed. */
 const FRESH_MS = 1_000

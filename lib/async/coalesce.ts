@@ -3,7 +3,7 @@ import { type BatchLimits, countBatch } from './take_batch.ts'
 export type CoalesceOptions<In> = {
   /** Batches that run at the same time. */
   in_flight: number
-  /** Most items per batch. */
+  /** Maximum number of items per batch. */
   max_items: number
   /**
    * Shortest time between the starts of two batches with fewer than `enough_items`, so that batches get fewer and larger under
@@ -12,7 +12,7 @@ export type CoalesceOptions<In> = {
   interval_ms?: number
   /** Default: `max_items`. */
   enough_items?: number
-  /** Most weight per batch; a heavier item goes alone. */
+  /** Maximum weight per batch; a heavier item goes alone. */
   max_weight?: number
   weigh?: (item: In) => number
   /** Returns true if an error would hit the waiting callers as well: they get it at once instead of waiting for their turn. */

@@ -11,7 +11,7 @@ export type LeaseTimes = {
   drain_ms: number
 }
 
-/** Most calls of `offer` per claim. */
+/** Maximum number of calls of `offer` per claim. */
 const OFFERS = 1_000
 
 /**

@@ -6,12 +6,12 @@ export type WriteBehindOptions<Item> = {
    * failure the pause is ten times as long.
    */
   interval_ms: number
-  /** Most items per write. */
+  /** Maximum number of items per write. */
   max_items: number
-  /** Most weight per write. */
+  /** Maximum weight per write. */
   max_weight: number
   weigh: (item: Item) => number
-  /** Most weight that may wait; further items are dropped. */
+  /** Maximum weight that may wait; further items are dropped. */
   max_waiting: number
   /** Called for the first of several failed writes in a row. The items wait for the next write. */
   onFailure: (error: unknown) => void

@@ -1,6 +1,6 @@
 import { placeholders } from '#lib/templates/placeholders.ts'
 
-/** Most characters of a fallback in a placeholder, without its quotes. */
+/** Maximum characters of a fallback in a placeholder, without its quotes. */
 const MAX_FALLBACK = 1_998
 
 /**

@@ -1,4 +1,4 @@
-/** Most characters of a tracked URL. The token of a longer one would be too long for some servers and clients. */
+/** Maximum characters of a tracked URL. The token of a longer one would be too long for some servers and clients. */
 const MAX_URL = 2_000
 
 /** An absolute http or https URL. One with braces in its host is a placeholder of another system. */

@@ -66,7 +66,7 @@ export type Route = { lane: string; isShared: boolean; wait: { reason: string; d
 
 /** Sends mail through a relay, to the recipients' own servers, or nowhere (capture). Failures are outcomes; it never throws. */
 export type Transport = {
-  /** Most concurrent deliveries that make sense. */
+  /** Number of concurrent deliveries beyond which more gain nothing. */
   concurrency: number
   /**
    * Returns the pool of slots for mail with this transport; deliveries of one pool never wait for those of another. Without this

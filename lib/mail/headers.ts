@@ -1,9 +1,9 @@
 import { hasOverlongWord, MAX_WORD } from '#lib/mail/mime/custom_field.ts'
 import { isFieldName } from '#lib/mail/mime/field.ts'
 
-/** Most custom headers of a message. */
+/** Maximum number of custom headers of a message. */
 export const MAX_HEADERS = 100
-/** Most characters in the value of a header. */
+/** Maximum characters in the value of a header. */
 export const MAX_HEADER_VALUE = 8000
 
 // Headers that cannot be custom: those that the message is built from, and those that receivers trust us or themselves to have

@@ -27,7 +27,7 @@ export type FetchRequest = HttpRequest &
   BodyLimits & {
     /** From now to the last byte, redirects included. */
     deadline_ms: number
-    /** Most redirects, which are followed for GET only. Default 0: a redirect is returned like any other response. */
+    /** Maximum number of redirects, which are followed for GET only. Default 0: a redirect is returned like any other response. */
     max_redirects?: number
   }
 

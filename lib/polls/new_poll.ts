@@ -6,7 +6,7 @@ const MIN_OPTIONS = 2
 export const MAX_OPTIONS = 10
 const MAX_QUESTION = 300
 const MAX_LABEL = 80
-/** Most characters of a key that is made from a label. */
+/** Maximum characters of a key that is made from a label. */
 const MAX_MADE_KEY = 40
 
 const PollOption = z

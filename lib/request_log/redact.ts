@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { hideApiKeys } from '#lib/api_key.ts'
 
-/** Most bytes of a body as JSON, in UTF-8. */
+/** Maximum bytes of a body as JSON, in UTF-8. */
 export const MAX_BYTES = 64 * 1024
 
 /** Most UTF-16 units of one string, so that a long html leaves room for the fields after it. */

@@ -42,7 +42,7 @@ export type PropertyFilter = { key: string; operator: 'eq' | 'contains' | 'exist
 /** Conditions that decide who is in a segment, in addition to contacts that were added by hand. */
 export type Criteria = { filter: Filter; rules: Rules | null }
 
-/** Most conditions of a segment, of its filter and its rules together, by `weightOf`: a million contacts then take up to 6 s. */
+/** Maximum conditions of a segment, of its filter and its rules together, by `weightOf`: a million contacts then take up to 6 s. */
 export const MAX_CONDITIONS = 50
 
 /**

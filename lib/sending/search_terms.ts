@@ -73,7 +73,7 @@ export type Searched = {
   marks: string
 }
 
-/** Most runs of a text to look up: more take longer than they save. */
+/** Maximum number of runs of a text to look up: more take longer than they save. */
 const MAX_RUNS = 16
 
 export function searchedTerms(account_id: string, { q = '', ...values }: SearchedValues): Searched {

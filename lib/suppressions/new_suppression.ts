@@ -39,7 +39,7 @@ export const SuppressionFile = z
 /** A record of such a file. */
 export const SuppressionRow = z.object({ email: Address, reason: Reason.default('import'), expires_at: ExpiresAt })
 
-/** Most entries in each list of a batch. */
+/** Maximum number of entries in each list of a batch. */
 const MAX_BATCH = 1_000
 
 function batch<Schema extends z.ZodType>(schema: Schema) {

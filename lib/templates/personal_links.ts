@@ -10,7 +10,7 @@ const RESERVED_KEYS = ['UNSUBSCRIBE_URL', 'RESEND_UNSUBSCRIBE_URL']
 /** Followed by an option's key; no variable can have such a name. */
 export const POLL_URL = 'poll_url:'
 
-/** Most characters of a link: a BASE_URL and a token of 442 for the longest address (unsubscribe_token.ts). */
+/** Maximum characters of a link: a BASE_URL and a token of 442 for the longest address (unsubscribe_token.ts). */
 const MAX_LINK = 1_000
 
 /** Links of the greatest length: parts that fit with these fit with the links of any recipient. */

@@ -1,6 +1,6 @@
 import { ApiError } from '#lib/errors.ts'
 
-/** Most placeholders of a part, which are rendered in well under 200 ms. */
+/** Maximum number of placeholders of a part, which are rendered in well under 200 ms. */
 const MAX_PLACEHOLDERS = 20_000
 
 // Every repetition has a limit and none can begin inside another, so the time is linear in the length of the text.

@@ -16,7 +16,7 @@ export const AS_WRITTEN = Symbol('as written')
  */
 export type Lookup = (key: string, has_fallback: boolean) => Value | typeof AS_WRITTEN | undefined
 
-/** Most characters of a rendered part. */
+/** Maximum characters of a rendered part. */
 export const MAX_PART = 5_000_000
 
 /** Keys that variables must not have. `__proto__` is not an own key of any object. */

@@ -6,7 +6,7 @@ export const Plan = z.object({
   name: z.string(),
   emails_per_day: z.int().nullable(),
   emails_per_month: z.int().nullable(),
-  /** Most domains of an account; null: no limit. */
+  /** Maximum number of domains of an account; null: no limit. */
   domains: z.int().nullable(),
   /** Questions to the AI service in any 30 days; null: no limit. */
   ai_credits: z.int().nullable(),

@@ -15,7 +15,7 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- ends, and so is what is due next, since a backlog would delay everything behind it.
 --
 -- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release pass none,
--- and leave mail that needs one to others. max_campaigns: most mail of priority 10 among due mail (campaigns and
+-- and leave mail that needs one to others. max_campaigns: limit for mail of priority 10 among due mail (campaigns and
 -- marketing automations); null: max_count. bulk_busy: destinations that get no such mail; null: as busy_destinations.
 --
 -- Both lists read an index in its own order. A queue's index is full of entries of rows that have left it: a bitmap

@@ -40,7 +40,7 @@ export type ClaimOptions = {
   lease_seconds: number
   limit: number
   /**
-   * Most deliveries of campaigns. Default: `limit`. With `email_ids`, 0 excludes all campaign mail and any other number
+   * Maximum deliveries of campaigns. Default: `limit`. With `email_ids`, 0 excludes all campaign mail and any other number
    * none.
    */
   max_campaigns?: number

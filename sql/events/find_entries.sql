@@ -6,7 +6,7 @@ DROP FUNCTION IF EXISTS max_daily_runs();
 -- Events of this depth start nothing, so that automations that start each other come to an end.
 CREATE FUNCTION max_event_depth() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 5';
 
--- Most runs of one automation that a contact may start in 24 hours.
+-- Maximum number of runs of one automation that a contact may start in 24 hours.
 CREATE FUNCTION max_daily_runs() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 10';
 
 -- Returns the runs that these events would start without a quota, in the order of the events. Callers must hold

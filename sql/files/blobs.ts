@@ -12,7 +12,7 @@ export const Blob = z.object({ account_id: z.string(), id: z.string(), sha256: z
 export type Blob = z.infer<typeof Blob>
 
 /**
- * Most bytes that are stored in the row of a blob. They are read at once: Postgres returns twice as many digits, and a
+ * Maximum bytes that are stored in the row of a blob. They are read at once: Postgres returns twice as many digits, and a
  * result longer than one read of its socket (64 KiB) costs several times its length in buffers.
  */
 export const SHORT_CONTENT = 29_000

@@ -3,7 +3,7 @@ import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { Answer, ListedPoll, listed, type Poll, Response } from './poll_records.ts'
 
-/** Most rows of `responses`. */
+/** Maximum number of rows of `responses`. */
 const MAX_RESPONSES = 500
 
 const columns = sql.fragment`'poll' AS object, p.id, p.email_id, p.campaign_id, p.automation_id, p.step, p.question,

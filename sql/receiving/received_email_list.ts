@@ -6,7 +6,7 @@ import { type Queryable, sql } from '#sql/pool.ts'
 import { attachmentsCount, attachmentsOf, ReceivedAttachment } from './received_attachments.ts'
 import { findFilterDomain, matchingIds, type ReceivedEmailFilters } from './received_email_filters.ts'
 
-/** Most attachments, most bytes of addresses and most characters of the subject of an email in a list. */
+/** Maximum numbers of attachments, bytes of addresses and characters of the subject of an email in a list. */
 const LISTED_ATTACHMENTS = 20
 const LISTED_ADDRESSES = 16 * 1024
 const LISTED_SUBJECT = 1_000

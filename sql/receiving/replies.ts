@@ -11,7 +11,7 @@ const Sent = z.object({ id: z.string() })
 export type NamedMessage = { message_id: string; id: string | null }
 
 /**
- * Most emails looked at per message id: a client may give the same id to every message of a mailing to a million
+ * Maximum number of emails looked at per message id: a client may give the same id to every message of a mailing to a million
  * recipients.
  */
 const MAX_OF_ONE_ID = 1_000

@@ -20,7 +20,7 @@ const DueEvent = z.object({
 })
 export type DueEvent = z.infer<typeof DueEvent>
 
-/** Most bytes of bodies per request: senders of mail decide how large its event is. */
+/** Maximum bytes of bodies per request: senders of mail decide how large its event is. */
 const MAX_BYTES = 1024 * 1024
 
 /** Lists the due events of many webhooks in one query (sql/webhooks/list_due_events.sql). */

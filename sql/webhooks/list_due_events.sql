@@ -4,7 +4,7 @@ DROP FUNCTION IF EXISTS list_due_events(uuid, json, integer);
 -- disabled or deleted.
 --
 -- wishes: a list of { account_id, webhook_id, held, limit }: at most `limit` events, without those in `held`.
--- max_bytes: most bytes of bodies per wish; the body that exceeds them is still included. So there are fewer events if
+-- max_bytes: limit for bytes of bodies per wish; the body that exceeds them is still included. So there are fewer events if
 -- they are large, but at least one.
 --
 -- Uses the index in its own order, whatever the statistics say: they may be from a time when nothing or everything was

@@ -11,7 +11,7 @@ import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { findDomains, type OwnDomain } from './domains/own_domains.ts'
 
-/** Most items of one kind. */
+/** Maximum number of items of one kind. */
 const SHOWN = 5
 
 /**

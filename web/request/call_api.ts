@@ -26,7 +26,7 @@ export function createCallApi(ctx: Context): CallApi {
 type Row = { id: string }
 type Page<Found> = { has_more: boolean; data: Found[] }
 
-/** Most items that a select offers. */
+/** Maximum number of items that a select offers. */
 const MOST = 1_000
 
 /** Returns the items of a list, newest first, whether or not the operation has pages by default. At most MOST. */

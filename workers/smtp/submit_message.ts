@@ -21,7 +21,7 @@ import { listSendingDomains } from '#sql/domains/mail_domains.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 
-/** Most long messages that are in memory at the same time. Others wait unread. */
+/** Maximum number of long messages that are in memory at the same time. Others wait unread. */
 const LONG_AT_ONCE = 2
 
 /** Accepts a message as an email to the recipients of its envelope. Returns its id. @throws {ApiError} */

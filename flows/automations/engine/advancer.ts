@@ -14,7 +14,7 @@ export const AUTOMATION_TIMES: AutomationTimes = { poll_ms: 1_000 }
 
 type Dependencies = { pool: Pool; log: Log; config: Config; times?: AutomationTimes }
 
-/** Most callers that share one pass. Calls made during a pass are served by the next one. */
+/** Maximum number of callers that share one pass. Calls made during a pass are served by the next one. */
 const CALLERS = 1_000
 
 /**

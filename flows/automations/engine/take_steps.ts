@@ -24,7 +24,7 @@ const ANSWERS: { [Kind in Request['kind']]: AnswerAll<Kind> } = {
 const KINDS = Object.keys(ANSWERS) as Request['kind'][]
 
 /**
- * Most rounds in which runs change contacts. A run takes at most 20 steps, so only runs that share a contact need more.
+ * Maximum rounds in which runs change contacts. A run takes at most 20 steps, so only runs that share a contact need more.
  * They continue in a later set: this one holds the runs of other contacts too.
  */
 const MAX_ROUNDS = 50

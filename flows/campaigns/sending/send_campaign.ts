@@ -13,9 +13,9 @@ import { releaseLocally } from './local_due_times.ts'
 import { sendSlice } from './send_slice.ts'
 import { MANY_DEFERRED, reasonOf } from './wait_reasons.ts'
 
-/** Most emails of one campaign that are stored ahead of being sent. */
+/** Maximum number of emails of one campaign that are stored and not sent yet. */
 const AHEAD = 10_000
-/** Most emails that wait for servers which refuse them for the moment, as a multiple of `AHEAD`: other servers' mail goes on. */
+/** Maximum emails that wait for servers which refuse them for the moment, as a multiple of `AHEAD`: other servers' mail goes on. */
 const DEFERRED = 10
 /** Emails stored per commit. */
 const SLICE = 1_000

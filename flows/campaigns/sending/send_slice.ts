@@ -21,7 +21,7 @@ import { readVariants, type SentVariant, type ValuedContact, valuesOf } from './
 import { findCapped } from './cap_frequency.ts'
 import { type Wait, waitOf } from './wait_reasons.ts'
 
-/** Most values of contacts per commit: each may have 2,000 characters. */
+/** Maximum number of values of contacts per commit: each may have 2,000 characters. */
 const MAX_VALUES = 32_000
 
 /** `taken`: recipients that were due. `wait`: why some of them get theirs later. */

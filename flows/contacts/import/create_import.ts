@@ -20,7 +20,7 @@ import type { Pool, Tx } from '#sql/pool.ts'
 import { resolveProperties } from './resolve_properties.ts'
 import { resolveTopics } from './resolve_topics.ts'
 
-/** Most unfinished imports per account. */
+/** Maximum number of unfinished imports per account. */
 const MAX_OPEN = 5
 
 /** An uploaded file. */

@@ -18,7 +18,7 @@ export const IMPORT_TIMES: ImportTimes = {
   lease_seconds: 30,
 }
 
-/** Most imports that one worker runs at the same time. */
+/** Maximum number of imports that one worker runs at the same time. */
 const PLACES = 2
 
 /** Consecutive runs that end in an unexpected error before the import fails. */

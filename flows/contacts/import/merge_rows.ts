@@ -9,7 +9,7 @@ import type { Leased } from './stage_file.ts'
 import type { StageProgress } from './stage_progress.ts'
 
 const LIMITS = {
-  /** Most records per slice. Most slices end earlier, by time (merge_import_slice.sql). */
+  /** Maximum number of records per slice. Most slices end earlier, by time (merge_import_slice.sql). */
   slice: 4_000,
   /** How long Postgres merges slices before it responds. Progress, leases and a stop wait for it. */
   within_ms: 250,

@@ -9,14 +9,14 @@ import { type StagedChunk, stageChunk } from '#sql/contacts/import/staging.ts'
 import type { Pool } from '#sql/pool.ts'
 import type { StageProgress } from './stage_progress.ts'
 
-/** Most records staged per commit, and most characters of them. */
+/** Maximum numbers of records and of their characters that are staged per commit. */
 const CHUNK = 5_000
 const CHUNK_LENGTH = 1_000_000
-/** Most rows that are staged ahead of merging: as many as Postgres still has in its buffers when they are merged. */
+/** Maximum number of rows that are staged ahead of merging: as many as Postgres still has in its buffers when they are merged. */
 const AHEAD = 30_000
 /** Characters that are encoded at a time. */
 const PIECE = 64 * 1024
-/** Most invalid records: each is stored with its fault, so a file of nothing else would fill the disk. */
+/** Maximum number of invalid records: each is stored with its fault, so a file of nothing else would fill the disk. */
 const MAX_FAULTS = 100_000
 
 export type Services = { pool: Pool; blobs: Blobs }

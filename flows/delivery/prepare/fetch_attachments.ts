@@ -16,7 +16,7 @@ export type StoredFile = AttachmentToSend & { blob_id: string; size: number }
 const DEADLINE_MS = 60_000
 const MAX_REDIRECTS = 3
 
-/** Most files fetched at the same time, in all and per account: all paths of an account may lead to slow servers. */
+/** Maximum number of files fetched at the same time, in all and per account: all paths of an account may lead to slow servers. */
 const AT_ONCE = 32
 const AT_ONCE_PER_ACCOUNT = 8
 

@@ -5,7 +5,7 @@ import type { ClaimedDelivery } from '#sql/delivery/deliveries.ts'
 import { LARGE, type SenderDomain } from './prepare_message.ts'
 import type { SharedMessages } from './shared_messages.ts'
 
-/** Most messages composed ahead of a free connection. Large ones are limited by their bytes instead. */
+/** Maximum number of messages composed ahead of a free connection. Large ones are limited by their bytes instead. */
 const PREPARED_AHEAD = 64
 
 /** A message that is not composed after this time is set apart: it may be waiting for a blob store that hangs. */

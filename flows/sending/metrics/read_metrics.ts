@@ -6,7 +6,7 @@ import { type Edge, listPeriods, type Period, RETENTION_DAYS, resolveRange } fro
 import { type MetricsRow, readMetrics } from '#sql/sending/metrics/read_metrics.ts'
 import type { DataRow, EmailMetrics } from './email_metrics.ts'
 
-/** Most rows of an answer. */
+/** Maximum number of rows of an answer. */
 const MAX_ROWS = 10_000
 
 const NOT_KEPT = `\`end_date\` must lie in the last ${RETENTION_DAYS} days: older figures are not kept.`

@@ -15,7 +15,7 @@ type Outcome = AcceptedEmail | RefusedEmail
  */
 export type AcceptEmail = (draft: Draft) => Promise<Outcome>
 
-/** Most characters of drafts per commit: more would block the event loop. */
+/** Maximum characters of drafts per commit: more would block the event loop. */
 const MAX_WEIGHT = 1 << 20
 /** Approximate characters of JSON per row, besides text and html. */
 const ROW_WEIGHT = 250

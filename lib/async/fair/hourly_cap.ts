@@ -4,7 +4,7 @@ const HOUR_MS = 60 * 60_000
 /** Keeps the most recent names. With `max` the cache would allocate all its memory at once; with `maxSize` it grows. */
 const CACHE = { maxSize: 100_000, sizeCalculation: () => 1, ttl: HOUR_MS }
 
-/** Most writes per hour and recipient that are caused by links that work without an API key. */
+/** Maximum number of writes per hour and recipient that are caused by links that work without an API key. */
 export const RECIPIENT_CAP = 1_000
 
 /** Counts events by name, in this process. A count starts with the first event of its name and is reset an hour later. */

@@ -14,7 +14,7 @@ export type Surroundings = {
   now: Date
 }
 
-/** Most steps that a run takes before other runs get their turn. */
+/** Maximum number of steps that a run takes before other runs get their turn. */
 const MAX_STEPS_AT_ONCE = 20
 
 /**

@@ -46,7 +46,7 @@ function slotsOf(source: string): Placeholder[] {
 
 /** The beginning of a URL up to a place in its host; browsers accept any number of slashes (WHATWG URL 4.4). */
 const IN_HOST = /^[\0- ]*(?:https?:[/\\]*|[/\\]{2,})[^/\\?#]*$/i
-/** Most links that warnings name. */
+/** Maximum number of links that warnings name. */
 const MAX_NAMED = 5
 
 /** Warns of links whose host a value could change: `https://acme.com{{path}}` with `.evil.com`. */

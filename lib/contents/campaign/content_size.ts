@@ -12,7 +12,7 @@ export function measureContent({ html, text }: Source): MeasuredContent {
   }
 }
 
-/** Most bytes of an escaped character, such as `&quot;`. */
+/** Maximum bytes of an escaped character, such as `&quot;`. */
 const ESCAPED = 6
 
 /** Returns the sizes with values. Each value is counted once in both parts, as if all its characters were escaped. */

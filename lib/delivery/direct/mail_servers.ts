@@ -6,7 +6,7 @@ import { registrableDomain } from '#lib/net/domain_name.ts'
 import { type AddressPolicy, isAllowedAddress } from '#lib/net/fetch_safely.ts'
 import { isOwnAddress } from './own_address.ts'
 
-/** Most hosts and addresses that are tried. */
+/** Maximum number of hosts and addresses that are tried. */
 const MAX_HOSTS = 10
 const MAX_ADDRESSES = 4
 

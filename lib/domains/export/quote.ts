@@ -1,4 +1,4 @@
-/** Most bytes of one string of a TXT record (RFC 1035 section 3.3). */
+/** Maximum bytes of one string of a TXT record (RFC 1035 section 3.3). */
 const MAX_STRING = 255
 
 /** Returns a text as the quoted strings of a TXT record in a zone file (RFC 1035 section 5.1). */

@@ -2,7 +2,7 @@ import { type Parser, parse } from 'csv-parse'
 import { TimeSlice } from '#lib/async/time_slice.ts'
 import { toUtf8 } from './text_encoding.ts'
 
-/** Most columns of a file: an export of contacts has one per property and topic. */
+/** Maximum number of columns of a file: an export of contacts has one per property and topic. */
 export const MAX_COLUMNS = 1_000
 
 /** Longest record that is read, in bytes. A longer one is an unclosed quote. */

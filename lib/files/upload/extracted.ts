@@ -5,7 +5,7 @@ export type ExtractOptions = {
   paths: readonly JsonPath[]
   /** Those of the paths at which a list of bytes, as numbers, is extracted as well. Default: none. */
   lists?: readonly JsonPath[]
-  /** Most bytes of the skeleton. */
+  /** Maximum bytes of the skeleton. */
   max_bytes: number
   max_strings: number
   /** Called with the current length of the skeleton. Nothing more is read until it resolves. */

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer'
 
-/** Most characters of a line without its end (RFC 5322 section 2.1.1). */
+/** Maximum characters of a line without its end (RFC 5322 section 2.1.1). */
 const LONGEST_LINE = 998
 const LF = 10
 

@@ -1,4 +1,4 @@
-/** Most parts of a message; one with more is not parsed. */
+/** Maximum number of parts of a message; one with more is not parsed. */
 export const MAX_PARTS = 1_000
-/** Most bytes of the headers of one part; a message with more is not parsed. */
+/** Maximum bytes of the headers of one part; a message with more is not parsed. */
 export const MAX_HEADERS = 1024 * 1024

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { detailOf, FetchError } from './error.ts'
 
 export type BodyLimits = {
-  /** Most bytes of the body. A longer one fails or, with `excess: 'cut'`, ends there. */
+  /** Maximum bytes of the body. A longer one fails or, with `excess: 'cut'`, ends there. */
   max_bytes: number
   excess?: 'refuse' | 'cut'
   signal?: AbortSignal | undefined

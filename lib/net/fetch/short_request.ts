@@ -3,7 +3,7 @@ import { PatientTimer } from '#lib/async/patient_timer.ts'
 import { type Client, type Dispatcher, type HttpRequest, headersOf } from './client.ts'
 
 export type ShortRequest = HttpRequest & {
-  /** Most bytes of the body that are read. */
+  /** Maximum bytes of the body that are read. */
   max_bytes: number
   /** From now to the last byte that is awaited. */
   deadline_ms: number

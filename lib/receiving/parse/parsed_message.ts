@@ -45,5 +45,5 @@ export type Parsed = { raw: Uint8Array<ArrayBuffer> } & ({ message: ParsedMessag
 
 /** Further entries of a list field (To, Cc ...) are dropped, and so are further names of headers. */
 export const MAX_ENTRIES = 1_000
-/** Most characters of a text or HTML; the rest is only in the raw message. */
+/** Maximum characters of a text or HTML; the rest is only in the raw message. */
 export const MAX_TEXT = 10_000_000

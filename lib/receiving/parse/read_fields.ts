@@ -5,7 +5,7 @@ import type { ReadField } from '#lib/mail/mime/header.ts'
 import type { Mailbox } from './mailparser_types.ts'
 import { MAX_ENTRIES, MAX_TEXT, type ParsedAddress } from './parsed_message.ts'
 
-/** Most characters of an address, a name or an id, which is the limit for a line in RFC 5322. */
+/** Maximum characters of an address, a name or an id, which is the limit for a line in RFC 5322. */
 const MAX_WORD = 998
 
 /**

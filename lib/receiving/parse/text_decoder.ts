@@ -2,7 +2,7 @@ import { Transform, type TransformCallback } from 'node:stream'
 import { guessText, isMostlyUtf8 } from '#lib/mail/parts/guess_text.ts'
 import { MAX_TEXT } from './parsed_message.ts'
 
-/** Most bytes of a text. The rest is dropped later anyway, and a longer text would fill the memory of the thread in one step. */
+/** Maximum bytes of a text. The rest is dropped later anyway, and a longer text would fill the memory of the thread in one step. */
 const MAX_BYTES = MAX_TEXT + 1_000_000
 
 /** Where HTML names its charset, if anywhere. */

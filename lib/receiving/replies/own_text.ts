@@ -1,8 +1,8 @@
 import { readTokens } from '#lib/contents/html_tokens.ts'
 
-/** Most characters of text that are searched: people who are interested say so at the beginning. */
+/** Maximum characters of text that are searched: people who are interested say so at the beginning. */
 const MAX_TEXT = 20_000
-/** Most characters of HTML, most of which are tags. */
+/** Maximum characters of HTML, most of which are tags. */
 const MAX_HTML = 5 * MAX_TEXT
 /** Longest line that can begin a quote. */
 const MAX_LINE = 400

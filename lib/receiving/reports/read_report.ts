@@ -104,7 +104,7 @@ function isReceipt(type: string, parts: ReportPart[]): boolean {
 const DAEMON =
   /mailer[- ]?daemon|post[-_]?master|\bndr\b|mail[-_. ]?(?:delivery|daemon|system|administrator)|\bmdaemon\b|microsoftexchange[0-9a-f]|mail ?delivery ?(?:sub)?system|delivery ?(?:sub)?system|\bbounces?\b.*@|^<>$/i
 
-/** Most characters of a From field that are searched, since senders may make it as long as the header. */
+/** Maximum characters of a From field that are searched, since senders may make it as long as the header. */
 const MAX_FROM = 1_000
 
 /** Tells whether the sender is a program that writes bounces, and not a person. */
@@ -128,7 +128,7 @@ function withWords(recipient: ReportedRecipient, words: string): ReportedRecipie
   return { ...recipient, diagnostic: `${recipient.diagnostic} ${said}`.replace(/\s+/g, ' ').trim().slice(0, 1000) }
 }
 
-/** Most characters of a notice that are searched for each of its recipients. */
+/** Maximum characters of a notice that are searched for each of its recipients. */
 const MAX_WORDS = 20_000
 
 function wordsOf(parts: ReportPart[]): string {

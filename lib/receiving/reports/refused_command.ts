@@ -1,7 +1,7 @@
 import type { ReportPart } from './mime_parts.ts'
 import type { ReportedRecipient } from './report.ts'
 
-/** Most characters after a recipient where its command may be named. */
+/** Maximum characters after a recipient where its command may be named. */
 const MAX_WORDS = 1_500
 
 /**

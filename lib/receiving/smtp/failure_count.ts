@@ -1,4 +1,4 @@
-/** Most addresses that are counted; then all counts are forgotten. */
+/** Maximum number of addresses that are counted; then all counts are forgotten. */
 const MAX_KNOWN = 10_000
 
 /** Counts failures per address within a time. `isOver` becomes true after `max` of them. */

@@ -47,7 +47,7 @@ const listed = {
 export const ListedAutomation = z.object(listed).meta({ id: 'ListedAutomation' })
 export type ListedAutomation = z.infer<typeof ListedAutomation>
 
-/** Most runs counted per status. */
+/** Maximum number of runs counted per status. */
 export const MAX_COUNT = 10_000
 const count = z.int().describe('At most 10,000, even if there are more.')
 

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { sql, type Tx } from '#sql/pool.ts'
 import { payloadBytes } from './payload_bytes.ts'
 
-/** Most events of one run that one call finds. */
+/** Maximum number of events of one run that one call finds. */
 const MOST_EVENTS = 250
 
-/** Most bytes of payloads that one call reads for all runs, and for one run. The first event of one run is always read. */
+/** Maximum bytes of payloads that one call reads for all runs, and for one run. The first event of one run is always read. */
 const MOST_BYTES = 4 << 20
 const MOST_BYTES_OF_RUN = 512 << 10
 

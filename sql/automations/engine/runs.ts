@@ -4,7 +4,7 @@ import { sql, type Tx } from '#sql/pool.ts'
 import { payloadBytes } from './payload_bytes.ts'
 import { uuids } from './uuids.ts'
 
-/** Most bytes of payloads that one claim reads. At least one run is claimed. */
+/** Maximum bytes of payloads that one claim reads. At least one run is claimed. */
 const MOST_BYTES = 16 << 20
 
 const Payload = z.record(z.string(), z.unknown())

@@ -53,7 +53,7 @@ export const CampaignEngagement = z
   .meta({ id: 'CampaignEngagement' })
 export type CampaignEngagement = z.infer<typeof CampaignEngagement>
 
-/** Most rows per list. */
+/** Maximum number of rows per list. */
 const MAX_ROWS = 500
 const MAX_PREVIEW = 300
 

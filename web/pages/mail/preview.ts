@@ -3,7 +3,7 @@ import type { Visit } from '#web/request/visit.ts'
 /** Lets a frame with mail open links in new windows, and nothing else: it has no origin and runs no scripts. */
 export const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox'
 
-/** Most bytes of attached images that are put into the HTML of one email. */
+/** Maximum bytes of attached images that are put into the HTML of one email. */
 const MAX_IMAGE_BYTES = 10_000_000
 
 /** An image that the HTML refers to by `cid:`. `size` is null if it is not stored. */
