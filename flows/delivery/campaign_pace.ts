@@ -16,7 +16,7 @@ export class CampaignPace {
   #rate = 0
   #since: number
 
-  /** @param slots deliveries sent at the same time; at most that many more wait for a slow server */
+  /** @param slots deliveries sent at the same time; as many again may be set aside to wait for a slow server */
   constructor(slots: number, now = () => performance.now()) {
     this.#least = Math.min(AT_REST, 2 * slots)
     this.#now = now
@@ -43,7 +43,7 @@ export class CampaignPace {
   }
 }
 
-/** How long other mail is expected to follow the last one. */
+/** How long after the last other email more of them are expected. */
 const OTHERS_MS = 5_000
 /** How often the number of slots is decided. */
 const DECISION_MS = 250
@@ -75,7 +75,7 @@ export class CampaignSlots {
     this.#others_at = this.#now()
   }
 
-  /** Returns how many deliveries may be under way for one of a campaign to be started. */
+  /** Returns a number of slots: a delivery of a campaign is started only while fewer are taken. */
   count(): number {
     const now = this.#now()
     if (now - this.#decided_at < DECISION_MS) return this.#count

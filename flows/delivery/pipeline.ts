@@ -16,7 +16,7 @@ type Dependencies = SendServices & {
   playRecipient: PlayRecipient
   /** Maximum bytes of large messages per pool of slots. */
   room?: number
-  /** Called each time a delivery has ended. */
+  /** Called each time a delivery has ended or was set aside, so that there is room for another. */
   onRoom: () => void
 }
 
@@ -54,7 +54,7 @@ export class Pipeline {
     return load
   }
 
-  /** Destinations with `count` deliveries waiting here: no mail, or no bulk mail, is claimed for them. */
+  /** Destinations with at least `count` deliveries waiting here, for which no mail, or only no bulk mail, is claimed. */
   busy(count: number): { busy_destinations: string[]; bulk_busy: string[] } {
     return { busy_destinations: this.#unsent.other.namesFrom(count), bulk_busy: this.#unsent.all.namesFrom(count) }
   }

@@ -77,7 +77,7 @@ export async function removeStep(services: Dependencies, automation: AutomationI
 /** One way out of a step, by the keys of steps; `to` null: a run that goes this way ends there. */
 type Way = { from: string; type: ConnectionType; to: string | null }
 
-/** Leads a way to a step, instead of the one that it led to. @throws {ApiError} 404; 422 */
+/** Changes the step to which a way out of a step leads. @throws {ApiError} 404; 422 */
 export async function connectStep(
   services: Dependencies,
   automation: AutomationId,
