@@ -85,7 +85,7 @@ BEGIN
 END
 $$;
 
--- Returns decisions by their positions, for lookups: a join of two lists compares all rows with all. Null: none.
+-- Returns decisions by their positions, for lookups: a join of two lists compares every row with every other. Null: none.
 CREATE FUNCTION decisions_by_position(decisions quota_decision[]) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

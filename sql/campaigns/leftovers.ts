@@ -20,7 +20,7 @@ export async function listCampaignsOfDomain(
 /** Deletes at most `limit` recipients of a campaign and returns how many. If it is fewer than `limit`, none are left. */
 export async function deleteRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
   return db.run(sql.unsafe`
-    -- Joined with all columns of the key: Postgres may believe that there are few, and compare all rows with all.
+    -- Joined with all columns of the key: Postgres may believe that there are few, and compare every row with every other.
     WITH slice AS MATERIALIZED (
       SELECT account_id, campaign_id, contact_id, run FROM campaign_recipients
       WHERE account_id = ${account_id} AND campaign_id = ${id} LIMIT ${limit}

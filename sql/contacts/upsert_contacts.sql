@@ -16,10 +16,10 @@ LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_m
 #variable_conflict use_column
 DECLARE
   created uuid[];
-  addresses text[];       -- of the created contacts; the next lines tell where they are, and if they were unsubscribed at once
+  addresses text[];       -- of the created contacts, in their order; so are their places and if they were unsubscribed at once
   places tid[];
   are_unsubscribed boolean[];
-  late uuid[];
+  late uuid[];            -- created contacts whose opt-out from everything was committed meanwhile
   known given_contact[];  -- those whose address has a contact already
   left_before uuid[];     -- created contacts whose address had opted out of everything
   -- Most domains have none, and the lookup per address takes a tenth of the total time.
@@ -33,7 +33,7 @@ BEGIN
       coalesce(g.unsubscribed, false) OR (o.email_hash IS NOT NULL AND NOT (may_resubscribe AND g.unsubscribed IS FALSE)),
       jsonb_strip_nulls(coalesce(g.properties, '{}')), coalesce(g.do_not_track, false), nullif(g.timezone, ''), given_source, given_source_id
     FROM unnest(given) AS g
-    -- OFFSET 0: by the key of each. To Postgres a domain has few opt-outs at first, and it would compare all with all.
+    -- OFFSET 0: looks each up by its key. Postgres assumes that a domain has few opt-outs, and would compare each address with all.
     LEFT JOIN LATERAL (
       SELECT o.email_hash FROM contact_optouts o
       WHERE has_optouts AND o.account_id = account AND o.domain_id = domain

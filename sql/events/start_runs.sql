@@ -7,7 +7,7 @@ CREATE FUNCTION start_runs(events new_event[], entries run_entry[], stored store
 RETURNS stored_event[] LANGUAGE plpgsql AS $$
 DECLARE
   moment constant bigint := id_time(clock_timestamp());
-  -- For lookups by position: a join of two lists compares all rows with all.
+  -- For lookups by position: a join of two lists compares every row with every other.
   places jsonb; -- of the events
   ids jsonb;    -- of the events as they are stored
   runs jsonb;   -- how many each event has started, by its id

@@ -47,7 +47,7 @@ DECLARE
   postponed stored_event[];
   entries run_entry[];
   stored stored_event[];
-  ids jsonb; -- of the stored events, by position: a join of two lists compares all rows with all
+  ids jsonb; -- of the stored events, by position: a join of two lists compares every row with every other
   woken bigint := 0;
 BEGIN
   events := lock_event_contacts(events);

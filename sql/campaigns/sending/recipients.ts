@@ -127,7 +127,7 @@ export async function updateRecipients(
   decided: Decided[],
 ): Promise<void> {
   // Looked up one by one; they are locked, so they stay in place. Otherwise Postgres, which believes that a run is small,
-  // compares all rows with all.
+  // compares every row with every other.
   await tx.run(sql.unsafe`
     UPDATE campaign_recipients r SET email_id = d.email_id, reason = d.reason, variant = d.variant,
       state = CASE WHEN d.email_id IS NULL THEN 'x' ELSE 'm' END::"char"

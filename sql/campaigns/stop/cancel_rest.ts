@@ -27,7 +27,7 @@ export async function cancelPending(
   limit: number,
 ): Promise<z.infer<typeof Canceled>[]> {
   return tx.any(sql.type(Canceled)`
-    -- Joined with all columns of the key: Postgres may believe that the run is small, and compare all rows with all.
+    -- Joined with all columns of the key: Postgres may believe that the run is small, and compare every row with every other.
     WITH mine AS MATERIALIZED (
       SELECT r.account_id, r.campaign_id, r.contact_id, r.run FROM campaign_recipients r
       WHERE r.account_id = ${account_id} AND r.campaign_id = ${campaign_id} AND r.run = ${run} AND r.state = 'p'

@@ -71,7 +71,7 @@ export async function resumeCampaign(tx: Tx, { account_id, id }: CampaignId): Pr
  */
 export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promise<number> {
   const { count } = await tx.one(sql.type(Count)`
-    WITH failed AS MATERIALIZED ( -- otherwise Postgres, which may believe that the run is small, compares all rows with all
+    WITH failed AS MATERIALIZED ( -- otherwise Postgres may believe that the run is small, and compare every row with every other
       SELECT e.account_id, e.campaign_id, e.contact_id, e.campaign_run, e.id, e.domain_id, e.sent_at FROM emails e
       WHERE e.account_id = ${account_id} AND e.campaign_id = ${id} AND e.status = 'failed' AND e.campaign_run = (
         SELECT max(n.run) FROM campaign_runs n WHERE n.account_id = ${account_id} AND n.campaign_id = ${id})

@@ -1,8 +1,8 @@
 DROP FUNCTION IF EXISTS note_unsubscribed(uuid, uuid);
 DROP FUNCTION IF EXISTS note_replied(uuid, uuid, uuid);
 
--- Records that a recipient unsubscribed by an email, whose newest event says so: counted once for the account and once
--- for its campaign.
+-- Records that a recipient unsubscribed by an email. The newest event of the email, which must be stored before, names the
+-- recipient, who counts once per email for the account, and once per run for the campaign.
 CREATE FUNCTION note_unsubscribed(account uuid, email_id uuid) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
