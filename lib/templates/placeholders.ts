@@ -8,8 +8,8 @@ const KEY = String.raw`(?:contact|event)(?:\.\w{1,50}){1,3}|poll_url:[\w-]{1,80}
 const INNER = String.raw`\s{0,20}(${KEY})\s{0,20}(?:\|([^{}]{0,2000}))?`
 const PLACEHOLDER = new RegExp(String.raw`\{\{\{${INNER}\}\}\}|\{\{${INNER}\}\}`, 'g')
 /**
- * Upper limit for the length of a placeholder: two times three braces, two times 20 spaces and 20, a key of 160, a bar and a
- * fallback of 2,000.
+ * Upper limit for the length of a placeholder: six braces, 40 spaces, a key of 160 characters, a bar and a fallback of 2,000 make
+ * 2,207.
  */
 const LONGEST = 3_000
 /** Characters per step of the search. */

@@ -31,7 +31,7 @@ const DAYS_AHEAD = 8
 function nextTime({ time, days = [...DAYS], timezone: named }: Until, now: Date, timezone: string | null): Date {
   const timeZone = named === 'contact' ? timezone : named
   if (timeZone === null) {
-    throw new StepError('validation_error', 'The contact has no `timezone`, which the delay goes by.')
+    throw new StepError('validation_error', 'The contact has no `timezone`, which the delay needs.')
   }
   const today = plainDateIn(now, timeZone)
   for (let ahead = 0; ahead < DAYS_AHEAD; ahead++) {

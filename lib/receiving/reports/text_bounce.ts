@@ -8,7 +8,7 @@ import { ANY, ownReasons, reasonOf, SPEC } from './text_reason.ts'
 /**
  * Parses a bounce in plain text: of qmail, old Exim and Exchange, Notes, and other programs with formats of their own. The caller
  * has checked that a program wrote the message. Returns an empty list if the text does not say that something failed, or for whom.
- * `mayBeNameless`: it may leave out for whom.
+ * With `mayBeNameless`, a notice that does not say for whom gives one recipient without an address.
  */
 export function readTextBounce(
   headers: Map<string, string>,

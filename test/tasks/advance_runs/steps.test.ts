@@ -239,7 +239,7 @@ t.test('a run of more than twenty steps continues in the next set', async t => {
 
 t.test('a delay that cannot be computed fails the run', async t => {
   const delay = { type: 'delay', config: { until: { time: '09:00', timezone: 'contact' } } }
-  const error = 'validation_error: The contact has no `timezone`, which the delay goes by.'
+  const error = 'validation_error: The contact has no `timezone`, which the delay needs.'
   shows(t, await run(t, [delay, last_name('never')]), { status: 'failed', error, steps: [{ status: 'failed' }] })
 })
 
