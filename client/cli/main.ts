@@ -10,6 +10,6 @@ process.stdout.on('error', error => {
 // Caches compiled code for the next start, in the directory of temporary files. Node 20 cannot do that.
 module.enableCompileCache?.()
 const { run } = await import('./run.ts')
-// An empty variable counts as not set: CI systems set those of missing secrets so.
+// An empty variable counts as not set: CI systems set the variables of missing secrets to an empty text.
 const environment = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''))
 process.exitCode = await run(process.argv.slice(2), environment)

@@ -76,7 +76,7 @@ export function required(values: Values, name: string): string {
 
 const Name = z.string().trim().min(1).max(100).regex(TEXT_LINE)
 
-/** Returns a new name, which must be as those that are chosen in the dashboard. `what`: the word or option that has it. */
+/** Checks a new name by the rules of the dashboard, and returns it. `what`: the word or option that has it, for errors. */
 export function newName(text: string, what: string): string {
   const { success, data } = Name.safeParse(text)
   if (!success) throw new UsageError(`${what} must be one line of 1 to 100 characters`)
@@ -109,7 +109,7 @@ export function wholeNumber(values: Values, name: string): number | undefined {
 
 const MAX_LISTED = 10_000
 
-/** Returns the most rows that a list prints: those of `--limit`. */
+/** Returns how many rows a list prints at most: `--limit`, or 50. */
 export function listLimit(values: Values): number {
   const limit = Number(optional(values, 'limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {

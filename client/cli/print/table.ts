@@ -64,7 +64,7 @@ function cellOf(value: unknown): string {
   return plainText(value).replaceAll('\n', ' ')
 }
 
-/** Created with the first table, since that takes half as long as the rest of a start. */
+/** Created with the first table, since creating one takes half as long as everything else that a command does before it. */
 let segmenter: Intl.Segmenter | undefined
 /** East Asian characters and emoji take two columns. */
 const WIDE =
