@@ -21,6 +21,7 @@ export async function runsOf({ pool: { pg } }: Database, automation_id: string):
   )
   return rows
 }
+
 /** The number of contacts that did not enter an automation because of a limit. */
 export async function limitedOf({ pool: { pg } }: Database, automation_id: string): Promise<number> {
   const { rows } = await pg.query('SELECT limited::integer FROM automations WHERE id = $1', [automation_id])

@@ -27,11 +27,11 @@ t.test('forged addresses to the left of the real one are ignored', async t => {
   t.equal(findClient('10.0.0.1', 'nonsense, 1.2.3.4', proxies), '1.2.3.4')
 })
 
-t.test('a chain of trusted proxies alone begins at the leftmost', async t => {
+t.test('findClient returns the leftmost address if all of them are trusted proxies', async t => {
   t.equal(findClient('10.0.0.1', '10.0.0.3, 10.0.0.2', proxies), '10.0.0.3')
 })
 
-t.test('text that is not an address ends the chain', async t => {
+t.test('findClient ignores what is left of text that is not an address', async t => {
   for (const nothing of [
     '',
     ' ',
@@ -63,7 +63,7 @@ t.test('an address may have a port, a zone or an IPv4-mapped form', async t => {
   }
 })
 
-t.test('a closed socket has no address', async t => {
+t.test('networkOf returns an empty text for a closed socket', async t => {
   t.equal(networkOf(findClient('', '1.2.3.4', proxies)), '')
 })
 
