@@ -20,7 +20,8 @@ export const MEANINGS: Record<ErrorName, string> = {
   invalid_from_address: 'The sender is not a valid address.',
   invalid_to_address: 'A recipient is not a valid address.',
   invalid_attachment: 'An attachment must have either `content` or `path`.',
-  reserved_recipient: 'A recipient is at a reserved domain, such as `example.com`.',
+  reserved_recipient:
+    'Not used at present: a recipient at a reserved domain, such as `example.com`, is treated as suppressed.',
   rate_limit_exceeded: 'Too many send requests from this client address. Retry after `retry-after`.',
   daily_quota_exceeded: 'The email would exceed the quota for 24 hours.',
   monthly_quota_exceeded: 'The email would exceed the quota for 30 days.',
@@ -38,8 +39,8 @@ export const MEANINGS: Record<ErrorName, string> = {
   sending_configuration_unavailable:
     'The server cannot send email of this domain because of its configuration. Retry after `retry-after`.',
   internal_server_error: 'An unexpected error in the server.',
-  contact_limit_reached: 'The plan allows no more contacts.',
-  ai_credits_exceeded: 'The account has no AI credits left.',
+  contact_limit_reached: 'Not used at present: plans do not limit contacts.',
+  ai_credits_exceeded: 'Not used at present: without AI credits, replies are classified by phrases.',
   application_error:
     'The `resend` package reports this for a response that it cannot read. Something between you and the server has failed.',
 }

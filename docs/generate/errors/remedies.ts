@@ -52,8 +52,9 @@ export const REMEDIES: Record<ErrorName, string> = {
     'The operator checks `npm run doctor` and the log: relays reject the login, or the transport or the DKIM key of the domain is not usable.',
   internal_server_error: 'Repeat the request. If it fails again, report it; the log of the server has the cause.',
   view_only_member: 'Ask an owner or an admin of the account for another role.',
-  contact_limit_reached: 'Delete contacts that you no longer write to, or have the operator change the plan.',
-  ai_credits_exceeded: 'The operator adds credits: `npm run admin -- account update ACCOUNT --add-credits N`.',
+  contact_limit_reached: 'Programs written for other services may know this name. Mailbrook does not respond with it.',
+  ai_credits_exceeded:
+    'To have more replies classified by the AI service, have the operator change `--ai-credits` of the plan. `GET /usage` shows how many were used.',
   application_error: 'Check what responds at the base URL: it may be a proxy or another program instead of Mailbrook.',
 }
 
