@@ -76,6 +76,13 @@ export async function hasAutomations(db: Queryable, account_id: string, domain_i
   return db.exists(sql.fragment`SELECT FROM automations WHERE account_id = ${account_id} AND domain_id = ${domain_id}`)
 }
 
+/** Locks the automations of a domain until the transaction ends, and waits for workers that take steps of their runs. */
+export async function lockAutomationsOf(tx: Tx, account_id: string, domain_id: string): Promise<void> {
+  await tx.run(sql.unsafe`
+    SELECT FROM automations WHERE account_id = ${account_id} AND domain_id = ${domain_id} ORDER BY id FOR UPDATE
+  `)
+}
+
 /** Deletes the automations of a deleted domain; returns how many. A job removes their runs (tasks/clear_runs.ts). */
 export async function deleteAutomations(tx: Tx, account_id: string, domain_id: string): Promise<number> {
   return tx.run(sql.unsafe`

@@ -1,11 +1,12 @@
 import { announceDomains } from '#flows/domains/announce_domains.ts'
 import { ApiError, notFound } from '#lib/errors.ts'
-import { deleteAutomations, hasAutomations } from '#sql/domains/automation_usages.ts'
+import { deleteAutomations, hasAutomations, lockAutomationsOf } from '#sql/domains/automation_usages.ts'
 import { hasCampaigns } from '#sql/domains/campaign_usages.ts'
 import { deleteDomain, lockDomain } from '#sql/domains/domains.ts'
 import { hasContacts } from '#sql/domains/own_domains.ts'
 import { addJob } from '#sql/jobs.ts'
-import type { Pool } from '#sql/pool.ts'
+import type { Pool, Tx } from '#sql/pool.ts'
+import { retryConflicts } from '#sql/retry.ts'
 
 type Dependencies = { pool: Pool; config: { SERVER_DOMAIN: string } }
 
@@ -21,7 +22,9 @@ export async function removeDomain(
   id: string,
   with_contacts: boolean,
 ): Promise<void> {
-  await pool.transaction(async tx => {
+  const remove = async (tx: Tx) => {
+    // Workers lock automations before the domain too. Without this, a busy automation would deadlock with each deletion.
+    if (with_contacts) await lockAutomationsOf(tx, account_id, id)
     if (!(await lockDomain(tx, account_id, id))) throw notFound('Domain')
     await announceDomains(tx, 'domain.deleted', [{ account_id, id }], config.SERVER_DOMAIN)
     if (!(await deleteDomain(tx, account_id, id))) throw paused()
@@ -40,7 +43,8 @@ export async function removeDomain(
     }
     await addJob(tx, 'remove_leftovers', { account_id, of: 'domain', id })
     if ((await deleteAutomations(tx, account_id, id)) > 0) await addJob(tx, 'clear_runs', {}, 'clear_runs')
-  })
+  }
+  await retryConflicts(() => pool.transaction(remove))
 }
 
 /** Prevents the deletion of a paused domain: added again, it would no longer be paused. */

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
-import { begin, untilBlocked } from '#test/support/database/locks.ts'
+import { createAutomation } from '#test/support/automation_definitions.ts'
+import { begin, openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -30,4 +31,20 @@ t.test('additions to a domain that is being deleted are refused', async t => {
     await deletion.commit()
     shows(t, await answer, { body: { message } }, path)
   }
+})
+
+t.test('a domain is deleted with an automation whose runs take a step, without a deadlock', async t => {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const named = [account.id, await createAutomation(api, account)]
+  // A worker locks the automation, and then the domain of the email that it sends.
+  const worker = await openTransaction(t, world)
+  await worker.query('SELECT FROM automations WHERE account_id = $1 AND id = $2 FOR KEY SHARE', named)
+  const answer = api.request('DELETE', `/api/domains/${account.domain_id}?with_contacts=true`)
+  await untilBlocked(world, '%FROM automations%')
+  await worker.query(`SET LOCAL lock_timeout = '200ms'`) // Postgres looks for deadlocks after a second
+  await worker.query('SELECT FROM domains WHERE id = $1 FOR KEY SHARE', [account.domain_id])
+  await worker.commit()
+  shows(t, await answer, { status: 200, body: { deleted: true } })
+  t.equal((await world.pool.pg.query('SELECT FROM automations WHERE account_id = $1 AND id = $2', named)).rowCount, 0)
 })
