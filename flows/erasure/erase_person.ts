@@ -4,7 +4,7 @@ import { orNotFound } from '#lib/errors.ts'
 import { storedAddress } from '#lib/mail/address.ts'
 import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact, lockContact } from '#sql/contacts/contact_changes.ts'
-import { type ContactRef, findContact } from '#sql/contacts/contacts.ts'
+import { type ContactRef, findContact, findContactIds } from '#sql/contacts/contacts.ts'
 import { deleteErrorsOf } from '#sql/contacts/import/record_errors.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
 import { listDomainsOfAddress } from '#sql/domains/own_domains.ts'
@@ -106,6 +106,9 @@ async function forgetImportErrors(pool: Pool, person: Person): Promise<void> {
 /** Returns the number of deleted suppressions: 0 or 1. */
 async function eraseRow(pool: Pool, { account_id, domain_id, email }: Person): Promise<number> {
   return writeContacts(pool, { account_id, domain_id }, async tx => {
+    // Recipients before contacts, as all transactions that lock both.
+    const found = await findContactIds(tx, account_id, { domain_id, email })
+    if (found) await forgetRecipient(tx, account_id, found.id)
     const contact = await lockContact(tx, account_id, { domain_id, email })
     if (contact) await eraseContact(tx, account_id, contact.id)
     const is_suppressed = (await findSuppression(tx, account_id, { address: email })) !== null
@@ -124,5 +127,4 @@ async function eraseContact(tx: Tx, account_id: string, id: string): Promise<voi
   await announceContacts(tx, account_id, 'contact.deleted', [id])
   await deleteContact(tx, account_id, id)
   await forgetEventsOfContact(tx, account_id, id)
-  await forgetRecipient(tx, account_id, id)
 }
