@@ -16,6 +16,7 @@ import { findConflict, lockNames } from '#sql/domains/domain_conflicts.ts'
 import { findDomainByName } from '#sql/domains/domains.ts'
 import { findNameOwner } from '#sql/domains/name_owners.ts'
 import type { Pool, Queryable } from '#sql/pool.ts'
+import { refuseDeletedDomain } from '#sql/retry.ts'
 import { createDomain } from './create_domain.ts'
 
 type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: string } }
@@ -25,7 +26,7 @@ type Dependencies = { pool: Pool; secrets: Secrets; config: { SERVER_DOMAIN: str
  * added, or an existing unverified one is used with its settings unchanged.
  *
  * @throws {ApiError} `validation_error` if nobody has verified it, or this account has; `domain_conflict` if it cannot
- *   be claimed
+ *   be claimed; 404 if the domain is deleted meanwhile
  */
 export async function claimDomain(
   deps: Dependencies,
@@ -41,7 +42,7 @@ export async function claimDomain(
   await requireClaimable(pool, account_id, name)
   const { id: domain_id } = await findOrCreate(deps, account_id, { ...fields, name })
 
-  return pool.transaction(async tx => {
+  const claimed = pool.transaction(async tx => {
     await lockNames(tx, name)
     await requireClaimable(tx, account_id, name)
     await expireClaims(tx, account_id, domain_id)
@@ -51,6 +52,7 @@ export async function claimDomain(
     await insertDomainClaim(tx, { account_id, id: newId(), domain_id, token })
     return { claim: (await findDomainClaim(tx, account_id, domain_id)) as DomainClaim, is_new: true }
   })
+  return claimed.catch(refuseDeletedDomain)
 }
 
 const TOKEN_BYTES = 32

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { DomainClaim } from '#sql/domains/domain_claims.ts'
 import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import { createAutomation } from '#test/support/automation_definitions.ts'
@@ -31,6 +32,19 @@ t.test('additions to a domain that is being deleted are refused', async t => {
     await deletion.commit()
     shows(t, await answer, { body: { message } }, path)
   }
+})
+
+t.test('a claim by a domain that is being deleted is refused', async t => {
+  const [owner, claimant] = [await newAccount(world), await newAccount(world)]
+  const api = await startApi(t, world, claimant.key)
+  const claim = () => api.request('POST', '/api/domains/claim', { body: { name: owner.domain } })
+  const { domain_id } = (await claim()).body as unknown as DomainClaim
+  await world.pool.pg.query('DELETE FROM domain_claims WHERE domain_id = $1', [domain_id])
+  const deletion = await begin(world, tx => tx.run(sql.unsafe`DELETE FROM domains WHERE id = ${domain_id}`))
+  const answer = claim()
+  await untilBlocked(world, '%domain_claims%')
+  await deletion.commit()
+  shows(t, await answer, { status: 404, body: { message: 'Domain not found' } })
 })
 
 t.test('a domain is deleted with an automation whose runs take a step, without a deadlock', async t => {
