@@ -24,8 +24,8 @@ export async function removeCampaignsOfDomain(pool: Pool, domain: { account_id: 
       const named = { account_id: campaign.account_id, campaign_id: campaign.id }
       await inTransaction(pool, tx => cancelCampaign(tx, campaign))
       while ((await inTransaction(pool, tx => cancelDeliveries(tx, named, SLICE))) > 0);
-      while ((await retryConflicts(() => deleteAnswers(pool, named, SLICE))) === SLICE);
-      while ((await retryConflicts(() => deleteRecipients(pool, campaign, SLICE))) === SLICE);
+      while ((await retryConflicts(() => deleteAnswers(pool, named, SLICE))) > 0);
+      while ((await retryConflicts(() => deleteRecipients(pool, campaign, SLICE))) > 0);
       await inTransaction(pool, async tx => {
         await lockUnsettled(tx, named)
         await deleteCampaign(tx, campaign)

@@ -43,8 +43,9 @@ export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload
   }
 }
 
+/** Ends with an empty slice: one that is not full may have had rows that another transaction deleted first. */
 async function inSlices(remove: () => Promise<number>): Promise<void> {
-  while ((await remove()) === SLICE);
+  while ((await remove()) > 0);
 }
 
 /** Calls a function with the end of the slice before, until there are no more rows. */

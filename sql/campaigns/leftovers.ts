@@ -17,7 +17,7 @@ export async function listCampaignsOfDomain(
   `)
 }
 
-/** Deletes at most `limit` recipients of a campaign and returns how many. If it is fewer than `limit`, none are left. */
+/** Deletes at most `limit` recipients of a campaign and returns how many, 0 if none are left. */
 export async function deleteRecipients(db: Queryable, { account_id, id }: CampaignId, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     -- Joined with all columns of the key: Postgres may believe that there are few, and compare every row with every other.

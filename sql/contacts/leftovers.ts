@@ -13,7 +13,7 @@ const members = {
 }
 export type Group = keyof typeof members
 
-/** Deletes members of a deleted group; returns how many rows were deleted, fewer than `limit` if none are left. */
+/** Deletes members of a deleted group; returns how many rows were deleted, 0 if none are left. */
 export async function deleteMembers(db: Queryable, of: Group, deleted: Deleted, limit: number): Promise<number> {
   const { table, parent } = members[of]
   const isOf = sql.fragment`account_id = ${deleted.account_id} AND ${parent} = ${deleted.id}`
@@ -22,7 +22,7 @@ export async function deleteMembers(db: Queryable, of: Group, deleted: Deleted, 
   `)
 }
 
-/** Deletes contacts of a deleted domain with their events; returns how many, fewer than `limit` if none are left. */
+/** Deletes contacts of a deleted domain with their events; returns how many, 0 if none are left. */
 export async function deleteContactsOfDomain(
   db: Queryable,
   { account_id, id }: Deleted,
@@ -64,7 +64,7 @@ export async function deleteEventsOfDomain(
 
 const choices = { optouts: sql.fragment`contact_optouts`, consents: sql.fragment`contact_consents` }
 
-/** Deletes opt-outs or consents of a deleted domain; returns how many, fewer than `limit` if none are left. */
+/** Deletes opt-outs or consents of a deleted domain; returns how many, 0 if none are left. */
 export async function deleteChoicesOfDomain(
   db: Queryable,
   of: keyof typeof choices,

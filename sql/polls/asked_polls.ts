@@ -111,9 +111,7 @@ export async function insertCampaignPoll(tx: Tx, poll: CampaignPoll, { question,
 
 type Asker = { account_id: string; campaign_id: string } | { account_id: string; automation_id: string }
 
-/**
- * Deletes answers to the polls of a campaign or an automation; returns how many, fewer than `limit` if none are left.
- */
+/** Deletes at most `limit` answers to the polls of a campaign or an automation; returns how many, 0 if none are left. */
 export async function deleteAnswers(db: Queryable, asker: Asker, limit: number): Promise<number> {
   return db.run(sql.unsafe`
     DELETE FROM poll_answers WHERE account_id = ${asker.account_id} AND delivery_id = ANY (ARRAY(

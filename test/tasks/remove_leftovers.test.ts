@@ -96,6 +96,27 @@ t.test('deleting an audience keeps its contacts', async t => {
   shows(t, await get(`/audiences/${account.domain_id}`), { contacts_count: 2_500 })
 })
 
+t.test(
+  'all members of a deleted segment are removed, although other requests remove some of them at the same time',
+  async t => {
+    const segment = await post('/segments', { name: 'News', domain: account.domain })
+    const { rows } = await pg.query(
+      'INSERT INTO segment_members SELECT account_id, $2, id FROM contacts WHERE account_id = $1 LIMIT 1003 RETURNING contact_id',
+      [account.id, segment.id],
+    )
+    await remove(`/segments/${segment.id}`)
+    const other = await openTransaction(t, world)
+    // Of four, at least one is among the 1,000 of the first slice.
+    const four = rows.slice(0, 4).map(({ contact_id }) => contact_id)
+    await other.query('DELETE FROM segment_members WHERE segment_id = $1 AND contact_id = ANY ($2)', [segment.id, four])
+    const jobs = runJobs()
+    await untilBlocked(world, '%DELETE FROM segment_members%')
+    await other.commit()
+    await jobs
+    t.equal(await count('segment_members', 'segment_id = $1', segment.id), 0)
+  },
+)
+
 t.test('a domain with contacts is deleted only with_contacts=true', async t => {
   const domain = { account_id: account.id, id: newId(), name: `gone-${account.domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, domain)
