@@ -45,6 +45,25 @@ t.test('batches and imports leave an opt-out from a topic, unless they have `res
   t.strictSame(await choices(), ['opt_in', 'opt_in'])
 })
 
+t.test('a contact that is deleted and created again has its opt-outs from topics, and no opt-ins', async t => {
+  const account = await newAccount(world)
+  const ask = async (method: string, path: string, body?: object) =>
+    (await api.request(method, `/api${path}`, { body, key: account.key })).body
+  const { id: news } = await ask('POST', '/topics', { name: 'News', default_subscription: 'opt_in' })
+  const { id: offers } = await ask('POST', '/topics', { name: 'Offers', default_subscription: 'opt_in' })
+  const email = 'both@b.com'
+  const topics = [
+    { id: news, subscription: 'opt_in' },
+    { id: offers, subscription: 'opt_out' },
+  ]
+  await ask('POST', '/contacts', { email, topics })
+  await ask('DELETE', `/contacts/${email}`)
+  await ask('POST', '/contacts', { email })
+  const { data } = Object(await ask('GET', `/contacts/${email}/topics`))
+  const choices = new Map(data.map(({ id, choice }: { id: string; choice: string }) => [id, choice]))
+  t.strictSame([choices.get(news), choices.get(offers)], [null, 'opt_out'])
+})
+
 t.test('columns of topics in a file set choices, and an opt-out is never lost', async t => {
   const account = await newAccount(world)
   const imports = new Imports(api, account.key, openWork(t, world).importer)

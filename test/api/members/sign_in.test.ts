@@ -117,3 +117,42 @@ t.test('a link to choose a new password no longer works once the password was ch
   await setPassword(world.pool, id, 'the hash of a new one')
   await t.rejects(openLink(world, token), { name: 'not_found' })
 })
+
+t.test('the cookie of a session is hidden from scripts, and over https limited to this host', async t => {
+  const { email } = await newMember(world, account.id, 'owner')
+  const config = { ...world.config, BASE_URL: 'https://mail.acme.com' }
+  const secure = await startApi(t, { ...world, config }, account.key)
+  const cookieOf = async ({ url }: typeof api) => {
+    const [cookie = ''] = (await postSignIn(email, PASSWORD, { ...api, url })).headers.getSetCookie()
+    return cookie.replace(/=[\w-]{43};/, '=TOKEN;').replace(/expires=[^;]*/, 'expires=TIME')
+  }
+  t.equal(await cookieOf(api), 'mailbrook=TOKEN; path=/; expires=TIME; samesite=lax; httponly')
+  t.equal(await cookieOf(secure), '__Host-mailbrook=TOKEN; path=/; expires=TIME; samesite=lax; secure; httponly')
+})
+
+t.test('a member who changes the password stays signed in, and nowhere else', async t => {
+  const { id, email } = await newMember(world, account.id, 'owner')
+  const cookies: string[] = []
+  for (let n = 0; n < 2; n++) {
+    const [cookie = ''] = (await postSignIn(email)).headers.getSetCookie()
+    cookies.push(cookie.split(';')[0] ?? '')
+  }
+  const headers = { cookie: cookies[0] ?? '', accept: 'text/html', 'sec-fetch-site': 'same-origin' }
+  const body = new URLSearchParams({ old_password: PASSWORD, password: 'another password' })
+  const changed = await fetch(`${api.url}/profile/password`, { method: 'POST', headers, body, redirect: 'manual' })
+  t.equal(changed.status, 303)
+  const open = cookies.map(async cookie => {
+    return (await fetch(`${api.url}/profile`, { headers: { ...headers, cookie }, redirect: 'manual' })).status
+  })
+  t.strictSame(await Promise.all(open), [200, 303])
+  t.equal((await listSessions(world.pool, id)).length, 1)
+})
+
+t.test('a link to choose a new password ends all sessions of its member', async t => {
+  const { id, email } = await newMember(world, account.id, 'owner')
+  t.equal(await signIn(email), 303)
+  const token = (await createResetLink(world, email)).split('/').at(-1) as string
+  await followLink(world, await openLink(world, token), { name: '', password: 'another password' })
+  t.strictSame(await listSessions(world.pool, id), [])
+  t.strictSame([await signIn(email), await signIn(email, 'another password')], [422, 303])
+})

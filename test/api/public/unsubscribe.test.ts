@@ -1,9 +1,10 @@
 import t from 'tap'
+import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeRecipient, makeTopic, readState, readWebhookEvents } from '#test/support/unsubscribing.ts'
 import { insertUnchecked } from '#test/support/webhooks/announced_events.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -170,6 +171,49 @@ t.test('saving a page opened before the opt-out does not resubscribe', async t =
   t.match(page, 'value="resubscribe"')
   t.notMatch(page, 'type="checkbox"')
   shows(t, await get(`/contacts/${id}`), { unsubscribed: true })
+})
+
+t.test('subscribing again to one domain leaves the opt-out of the address from another', async t => {
+  const own = await newAccount(world)
+  const other = { account_id: own.id, id: newId(), name: `other-${own.domain}`, status: 'verified' as const }
+  await addDomain(world.pool, world.secrets, other)
+  const { path } = await makeRecipient(world, own, 'twice@b.com')
+  const fromOther = { ...own, domain: other.name, domain_id: other.id }
+  for (const link of [path, (await makeRecipient(world, fromOther, 'twice@b.com')).path]) {
+    t.equal((await ask('POST', link)).status, 200)
+  }
+  t.equal((await press(path, [['action', 'resubscribe']])).status, 200)
+  const add = async (domain: string) =>
+    (await api.request('POST', '/api/contacts', { key: own.key, body: { email: 'twice@b.com', domain } })).body
+  shows(t, await add(own.domain), { unsubscribed: false })
+  shows(t, await add(other.name), { unsubscribed: true })
+})
+
+t.test('an address that has complained may only opt out, until the complaint expires', async t => {
+  const { id } = await post('/contacts', { email: 'angry@b.com', unsubscribed: true })
+  const { path } = await makeRecipient(world, account, 'angry@b.com')
+  await post('/suppressions', { email: 'angry@b.com', reason: 'complaint', expires_at: '2999-01-01T00:00:00Z' })
+  t.match(await (await press(path, [['action', 'resubscribe']])).text(), /You reported an email from .* as spam/)
+  shows(t, await get(`/contacts/${id}`), { unsubscribed: true })
+  await world.pool.pg.query('UPDATE suppressions SET expires_at = now() WHERE account_id = $1', [account.id])
+  t.notMatch(await (await press(path, [['action', 'resubscribe']])).text(), /as spam/)
+  shows(t, await get(`/contacts/${id}`), { unsubscribed: false })
+})
+
+t.test('the page offers the topics of its domain, and to a stranger only those that it gets', async t => {
+  const own = await newAccount(world)
+  const other = { account_id: own.id, id: newId(), name: `other-${own.domain}`, status: 'verified' as const }
+  await addDomain(world.pool, world.secrets, other)
+  await makeTopic(world, own, { name: 'Ours by default' })
+  await makeTopic(world, own, { name: 'Ours by choice', default_subscription: 'opt_out' })
+  await makeTopic(world, own, { name: 'Theirs', domain_id: other.id })
+  await api.request('POST', '/api/contacts', { key: own.key, body: { email: 'known@b.com', domain: own.domain } })
+  const topicsFor = async (address: string) => {
+    const page = await (await ask('GET', (await makeRecipient(world, own, address)).path)).text()
+    return page.match(/Ours by default|Ours by choice|Theirs/g)
+  }
+  t.strictSame(await topicsFor('known@b.com'), ['Ours by choice', 'Ours by default'])
+  t.strictSame(await topicsFor('stranger@b.com'), ['Ours by default'])
 })
 
 t.test('two recipients of one email do not unsubscribe each other', async t => {

@@ -102,6 +102,8 @@ t.test('contacts are added to and removed from a segment by hand', async t => {
   const other = { account_id: account.id, id: newId(), name: `other-${domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, other)
   shows(t, (await post(`/contacts/${contact.id}/segments/${other.id}`)).body, { message: 'Segment not found' })
+  const joining = { email: 'hand@b.com', domain: other.name, segments: [segment.id] }
+  shows(t, (await post('/contacts', joining)).body, { message: 'Segment not found' })
   shows(t, await get(`/contacts?domain=${other.name}&segment_id=${segment.id}`), { message: 'Segment not found' })
   shows(t, await get(`/contacts?domain=${domain}&segment_id=${newId()}`), { message: 'Segment not found' })
 })

@@ -7,6 +7,7 @@ import { addContacts, queueCampaign, sendUntil } from '#test/support/campaigns.t
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { subscribe, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -61,15 +62,20 @@ async function readConsents({ id }: TestAccount) {
 }
 
 t.test('a contact is unsubscribed after five soft bounces in 15 days', async t => {
-  const { account, work, bounce, days } = await openAccount(t)
+  const { account, contact, work, bounce, days } = await openAccount(t)
+  await subscribe(world, account.id, ['contact.updated'])
   for (let n = 0; n < 4; n++) await bounce()
   await days(16)
   t.equal(await runJobs(work, account), 0, 'four are not enough')
   await bounce()
   t.equal(await bouncesOf(account), 5)
   t.equal(await runJobs(work, account), 1)
-  shows(t, await readConsents(account), [
-    { topic_id: null, subscription: 'opt_out', how: 'soft_bounces', unsubscribed: true },
+  const consents = [{ topic_id: null, subscription: 'opt_out', how: 'soft_bounces', unsubscribed: true }]
+  shows(t, await readConsents(account), consents)
+  await unsubscribe_unreachable({ contacts: [{ account_id: account.id, id: contact }] }, work)
+  shows(t, await readConsents(account), consents, 'a job that runs twice changes nothing')
+  shows(t, await takeEvents(world, account.id), [
+    { type: 'contact.updated', data: { id: contact, unsubscribed: true } },
   ])
 })
 
