@@ -113,7 +113,7 @@ function differences({ is_unsubscribed, has_complained, topics }: Preferences, r
   ]
   return wanted.filter(({ topic_id, subscription }) => {
     const isOptIn = subscription === 'opt_in'
-    return isSubscribed.has(topic_id) && isSubscribed.get(topic_id) !== isOptIn && !(isOptIn && has_complained)
+    return isSubscribed.get(topic_id) !== isOptIn && !(isOptIn && has_complained)
   })
 }
 

@@ -122,7 +122,7 @@ t.test('webhooks get one event per contact that a batch changed', async t => {
   t.strictSame(bodies, [{ data: { ...contact, audience_id: other.domain_id, segment_ids: [] } }])
 })
 
-t.test('webhooks get an event per contact that joins a segment or an audience', async t => {
+t.test('webhooks get an event per contact that joins a segment, or joins or leaves an audience', async t => {
   const other = await newAccount(world)
   const ask = (path: string, body: object) => api.request('POST', `/api${path}`, { key: other.key, body })
   await ask('/webhooks', { endpoint: 'https://hook.acme.com/', events: ['contact.updated'] })
@@ -135,6 +135,7 @@ t.test('webhooks get an event per contact that joins a segment or an audience', 
     await ask('/contacts/batch', { contacts, segments: [segment], on_conflict: 'skip' })
     await ask(`/audiences/${audience}/contacts`, { email: 'one@b.com' })
   }
+  await api.request('DELETE', `/api/audiences/${audience}/contacts/one@b.com`, { key: other.key })
   const { rows } = await pg.query(
     `SELECT data ->> 'email' AS email, data -> 'segment_ids' AS segments FROM (
        SELECT id, convert_from(body, 'UTF8')::json -> 'data' AS data FROM webhook_events WHERE account_id = $1
@@ -143,7 +144,7 @@ t.test('webhooks get an event per contact that joins a segment or an audience', 
   )
   t.strictSame(
     rows,
-    ['one@b.com', 'two@b.com', 'one@b.com'].map(email => ({ email, segments: [segment] })),
+    ['one@b.com', 'two@b.com', 'one@b.com', 'one@b.com'].map(email => ({ email, segments: [segment] })),
   )
 })
 

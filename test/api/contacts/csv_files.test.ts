@@ -157,14 +157,17 @@ t.test('GET /contacts/export writes the longest values so that an import restore
 })
 
 t.test('POST /suppressions/import adds valid addresses, and the export lists them', async t => {
-  const csv =
-    'Email Address;Reason;Expires_At\nann@b.com;bounce;\nwrong;;\nBob@b.com;;2199-01-01T00:00:00Z\nann@b.com;;\n'
+  const played = `bounced@${world.config.SIMULATOR_DOMAIN}`
+  const csv = `Email Address;Reason;Expires_At\nann@b.com;bounce;\nwrong;;\nBob@b.com;;2199-01-01T00:00:00Z\nann@b.com;;\n${played};;\n`
   const { status, body } = await post('/suppressions/import', { csv })
   t.equal(status, 200)
   shows(t, body, {
     object: 'suppression_import',
-    ...{ total: 4, created: 2, updated: 1, failed: 1 },
-    errors: [{ line: 3, email: 'wrong', message: '`email` must be an address such as ann@acme.com.' }],
+    ...{ total: 5, created: 2, updated: 1, failed: 2 },
+    errors: [
+      { line: 3, email: 'wrong', message: '`email` must be an address such as ann@acme.com.' },
+      { line: 6, email: played, message: 'The simulator is never suppressed.' },
+    ],
   })
   const { text } = await download('/suppressions/export')
   t.strictSame(

@@ -115,24 +115,30 @@ t.test('erasing deletes email that has the address several times', async t => {
   shows(t, await get(`/emails/${copied}`), { to: [], subject: '' })
 })
 
-t.test('erasing keeps a suppression that protects a contact of another domain', async t => {
-  const person = 'both@erase.com'
-  const other = { account_id: account.id, id: newId(), name: `other.${account.domain}`, status: 'verified' } as const
-  await addDomain(world.pool, world.secrets, other)
-  const here = (await post('/contacts', { email: person, domain: account.domain })).body
-  const there = (await post('/contacts', { email: person, domain: other.name })).body
-  await post('/suppressions', { email: person, reason: 'complaint' })
+t.test(
+  'erasing keeps errors of imports into another domain, and a suppression that protects a contact of it',
+  async t => {
+    const person = 'both@erase.com'
+    const other = { account_id: account.id, id: newId(), name: `other.${account.domain}`, status: 'verified' } as const
+    await addDomain(world.pool, world.secrets, other)
+    const here = (await post('/contacts', { email: person, domain: account.domain })).body
+    const there = (await post('/contacts', { email: person, domain: other.name })).body
+    await post('/suppressions', { email: person, reason: 'complaint' })
+    const file = `email\n${person}\n${person}\n`
+    const imported = await new Imports(api, account.key, work.importer).ofText(file, { domain: other.name })
 
-  const first = await api.request('DELETE', `/api/contacts/${here.id}?erase=true`)
-  shows(t, first.body, { erased: { suppressions: 0 } })
-  shows(t, await get(`/suppressions/${person}`), { reason: 'complaint' })
-  const last = await api.request('DELETE', `/api/contacts/${there.id}?erase=true`)
-  shows(t, last.body, { erased: { suppressions: 1 } })
-  shows(t, await get(`/suppressions/${person}`), { name: 'not_found' })
-  for (const domain of [account.domain, other.name]) {
-    shows(t, (await post('/contacts', { email: person, domain })).body, { unsubscribed: true })
-  }
-})
+    const first = await api.request('DELETE', `/api/contacts/${here.id}?erase=true`)
+    shows(t, first.body, { erased: { suppressions: 0 } })
+    shows(t, await get(`/contacts/imports/${imported.id}/errors`), { data: [{ email: person }] })
+    shows(t, await get(`/suppressions/${person}`), { reason: 'complaint' })
+    const last = await api.request('DELETE', `/api/contacts/${there.id}?erase=true`)
+    shows(t, last.body, { erased: { suppressions: 1 } })
+    shows(t, await get(`/suppressions/${person}`), { name: 'not_found' })
+    for (const domain of [account.domain, other.name]) {
+      shows(t, (await post('/contacts', { email: person, domain })).body, { unsubscribed: true })
+    }
+  },
+)
 
 t.test('an address that is no contact any more is erased', async t => {
   const account = await newAccount(world)

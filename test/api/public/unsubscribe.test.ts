@@ -177,7 +177,7 @@ t.test('subscribing again to one domain leaves the opt-out of the address from a
   const own = await newAccount(world)
   const other = { account_id: own.id, id: newId(), name: `other-${own.domain}`, status: 'verified' as const }
   await addDomain(world.pool, world.secrets, other)
-  const { path } = await makeRecipient(world, own, 'twice@b.com')
+  const { path, email_id } = await makeRecipient(world, own, 'twice@b.com')
   const fromOther = { ...own, domain: other.name, domain_id: other.id }
   for (const link of [path, (await makeRecipient(world, fromOther, 'twice@b.com')).path]) {
     t.equal((await ask('POST', link)).status, 200)
@@ -187,6 +187,9 @@ t.test('subscribing again to one domain leaves the opt-out of the address from a
     (await api.request('POST', '/api/contacts', { key: own.key, body: { email: 'twice@b.com', domain } })).body
   shows(t, await add(own.domain), { unsubscribed: false })
   shows(t, await add(other.name), { unsubscribed: true })
+  const { body: email } = await api.request('GET', `/api/emails/${email_id}`, { key: own.key })
+  const left = Object(email).events.filter(({ type }: { type: string }) => type === 'unsubscribed')
+  t.equal(left.length, 1, 'subscribing again is no event of the email')
 })
 
 t.test('an address that has complained may only opt out, until the complaint expires', async t => {
@@ -214,6 +217,15 @@ t.test('the page offers the topics of its domain, and to a stranger only those t
   }
   t.strictSame(await topicsFor('known@b.com'), ['Ours by choice', 'Ours by default'])
   t.strictSame(await topicsFor('stranger@b.com'), ['Ours by default'])
+})
+
+t.test('a form changes no topic that the page does not offer', async t => {
+  const topic_id = await makeTopic(world, account, { name: 'Staff', visibility: 'private' })
+  const { id } = await post('/contacts', { email: 'forger@b.com' })
+  const { path } = await makeRecipient(world, account, 'forger@b.com')
+  const forge = (fields: [string, string][]) => press(path, [['action', 'save'], ['shown', topic_id], ...fields])
+  for (const fields of [[], [['topic', topic_id]]] as [string, string][][]) t.equal((await forge(fields)).status, 200)
+  shows(t, await get(`/contacts/${id}`), { unsubscribed: false, consents: [] })
 })
 
 t.test('two recipients of one email do not unsubscribe each other', async t => {

@@ -24,6 +24,7 @@ async function enter(role: Role, account_id = account.id) {
   }
   return {
     ...member,
+    headers,
     show: async (path: string) => (await fetch(api.url + path, { headers, redirect: 'manual' })).text(),
     submit: async (path: string, fields: Record<string, string> = {}) => {
       const body = new URLSearchParams(fields)
@@ -180,4 +181,16 @@ t.test('a member signs another one out everywhere, and admins cannot sign out ow
   t.equal(await isSignedIn(other), false)
   t.equal(await admin.show('/'), '', 'leads to the page to sign in')
   t.match(await first.show('/audit-log'), '<code>signOutMember</code>')
+})
+
+t.test('browsers keep no page, show none in a frame, and run only scripts of this server', async t => {
+  for (const path of ['/', '/login']) {
+    const { headers } = await fetch(api.url + path, { headers: { ...owner.headers } })
+    const policy = headers.get('content-security-policy')?.split('; ')
+    t.strictSame(policy?.filter(part => /^(?:default|script|form|base|frame-anc)/.test(part)), [
+      ...["default-src 'none'", "script-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
+    ])
+    const others = ['cache-control', 'referrer-policy', 'x-content-type-options'].map(name => headers.get(name))
+    t.strictSame(others, ['no-store', 'same-origin', 'nosniff'], path)
+  }
 })

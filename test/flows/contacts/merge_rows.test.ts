@@ -6,9 +6,9 @@ import { type Leased, stageFile } from '#flows/contacts/import/stage_file.ts'
 import { StageProgress } from '#flows/contacts/import/stage_progress.ts'
 import { createBlobs } from '#flows/files/blobs.ts'
 import { newId } from '#lib/ids.ts'
-import { claimImports, noteRecords } from '#sql/contacts/import/leases.ts'
+import { claimImports, extendImportLeases, noteRecords } from '#sql/contacts/import/leases.ts'
 import { mergeSlices } from '#sql/contacts/import/merge_slices.ts'
-import { clearStage } from '#sql/contacts/import/staging.ts'
+import { clearStage, dropStage } from '#sql/contacts/import/staging.ts'
 import { sql } from '#sql/pool.ts'
 import { isLockTimeout } from '#sql/retry.ts'
 import { startApi } from '#test/support/api.ts'
@@ -165,13 +165,29 @@ t.test('mergeRows reports missing rows as unstaged', async t => {
   t.strictSame(await countsOf(leased), { created: 0, skipped: 0, merged_through: 0, records: null })
 })
 
-t.test('a worker that lost its lease neither stages nor merges', async t => {
+t.test('a worker that lost its lease neither stages nor merges, nor extends the lease of another', async t => {
   const leased = await lease('c')
-  await pool.pg.query('UPDATE contact_imports SET lease_owner = $2 WHERE id = $1', [leased.id, newId()])
+  const leases = () => pool.pg.query('SELECT lease_owner, lease_until FROM contact_imports WHERE id = $1', [leased.id])
+  const before = (await leases()).rows
+  await extendImportLeases(pool, [leased], 3_600)
+  const taken = { lease_owner: newId(), lease_until: (await leases()).rows[0].lease_until }
+  t.ok(taken.lease_until > before[0].lease_until, 'its own it may extend')
+  await pool.pg.query('UPDATE contact_imports SET lease_owner = $2 WHERE id = $1', [leased.id, taken.lease_owner])
+  await extendImportLeases(pool, [leased], 7_200)
+  t.strictSame((await leases()).rows, [taken])
   const progress = new StageProgress()
   await t.rejects(stageFile(services, leased, signal, progress), { message: /^another worker has taken over/ })
   await t.rejects(mergeRows(pool, leased, signal, progress), { message: /^another worker has taken over/ })
   await t.rejects(clearStage(pool, leased), { message: /^another worker has taken over/ })
+})
+
+t.test('an import that ends leaves the rows that another one has staged', async t => {
+  await pool.pg.query('DELETE FROM contact_imports WHERE account_id = $1', [account.id]) // at most five may be open
+  const [ended, other] = [await lease('e', 3), await lease('f', 3)]
+  for (const leased of [ended, other]) await stageAll(leased, 3)
+  await dropStage(pool, ended.id)
+  const query = 'SELECT import_id, count(*)::int FROM import_rows WHERE import_id = ANY ($1) GROUP BY import_id'
+  t.strictSame((await pool.pg.query(query, [[ended.id, other.id]])).rows, [{ import_id: other.id, count: 3 }])
 })
 
 t.test('an import fails if its file cannot be read', async t => {
