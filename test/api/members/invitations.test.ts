@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { createInvitation } from '#flows/members/member_links.ts'
+import { createInvitation, createResetLink, openLink } from '#flows/members/member_links.ts'
 import { newId } from '#lib/ids.ts'
 import { createLog } from '#lib/log.ts'
+import { takeMemberLink } from '#sql/members/member_links.ts'
 import { insertMember } from '#sql/members/members.ts'
 import { startApi, startProxiedApi } from '#test/support/api.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
@@ -95,6 +96,67 @@ t.test('removing a member revokes invitations of and by the member', async t => 
   const statuses: number[] = []
   for (const { url } of [back, second, other]) statuses.push(await follow(url, { name: 'Back', password: PASSWORD }))
   t.strictSame(statuses, [404, 404, 303])
+})
+
+t.test('an invitation adds only the member that it is for, once', async t => {
+  const other = await newAccount(world)
+  const [invited, thief] = [await newMember(world, other.id, 'owner'), await newMember(world, other.id, 'owner')]
+  const made = (await askAs(owner, 'POST', '/members', { email: invited.email, role: 'admin' })).body
+  const { url } = made as unknown as { url: string }
+  t.equal(await follow(url, { accept: '1' }, thief), 422)
+  t.equal(await follow(url, { accept: '1' }, invited), 303)
+  t.equal(await follow(url, { accept: '1' }, invited), 404)
+  const { data } = (await askAs(owner, 'GET', '/members')).body
+  t.strictSame(
+    data.filter(({ id }) => [invited.id, thief.id].includes(id)).map(({ id }) => id),
+    [invited.id],
+  )
+  const reset = await createResetLink(world, invited.email)
+  t.equal(await follow(reset, { accept: '1' }, invited), 422, 'a link to choose a password is no invitation')
+})
+
+t.test('a link that somebody else uses up or that expires meanwhile does nothing', async t => {
+  const member = await newMember(world, (await newAccount(world)).id, 'owner')
+  const { email } = member
+  const invite = () =>
+    createInvitation(world.pool, world, { account_id: account.id, email, role: 'owner', invited_by: null })
+  const links: [url: string, fields: Record<string, string>][] = [
+    [await createResetLink(world, email), { password: 'another password' }],
+    [await invite(), { accept: '1' }],
+  ]
+  for (const [url, fields] of links) {
+    const { id } = await openLink(world, url.split('/').at(-1) as string)
+    const used = await begin(world, tx => takeMemberLink(tx, id))
+    const following = follow(url, fields, member)
+    await untilBlocked(world, '%DELETE FROM member_links%')
+    await used.commit()
+    t.equal(await following, 404)
+  }
+  const late = await invite()
+  await world.pool.pg.query('UPDATE member_links SET expires_at = now() WHERE email = $1', [email])
+  t.equal(await follow(late, { accept: '1' }, member), 404)
+  t.notOk((await askAs(owner, 'GET', '/members')).body.data.some(({ id }) => id === member.id))
+})
+
+t.test('an account neither replaces nor revokes invitations to another', async t => {
+  const other = await newAccount(world)
+  const gone = await newMember(world, account.id, 'admin')
+  const invite = async (account_id: string, email: string, invited_by: string | null = null) => {
+    const url = await createInvitation(world.pool, world, { account_id, email, role: 'admin', invited_by })
+    return { path: new URL(url).pathname, id: (await openLink(world, url.split('/').at(-1) as string)).id }
+  }
+  const [theirs, byGone] = [await invite(other.id, 'both@b.com'), await invite(other.id, 'x@b.com', gone.email)]
+  const ours = await invite(account.id, 'both@b.com')
+  await askAs(owner, 'DELETE', `/members/${gone.id}`)
+  const revoke = async ({ id }: { id: string }) => {
+    const headers = { ...(await headersOf(owner)), accept: 'text/html' }
+    const path = `${api.url}/members/invitations/${id}/delete`
+    return (await fetch(path, { method: 'POST', headers, body: new URLSearchParams(), redirect: 'manual' })).status
+  }
+  t.strictSame([await revoke(theirs), await revoke(ours)], [404, 303])
+  const statuses: number[] = []
+  for (const { path } of [theirs, byGone, ours]) statuses.push((await fetch(api.url + path)).status)
+  t.strictSame(statuses, [200, 200, 404])
 })
 
 t.test('an invitation does not change the role of a member, such as the last owner', async t => {

@@ -264,6 +264,21 @@ t.test('the form to sign in is short, and takes no file', async t => {
   t.equal((await fetch(`${api.url}/login`, { method: 'POST', headers, body: form })).status, 422)
 })
 
+t.test(
+  'a form sent after the session has ended is kept without its passwords, and only from pages of this server',
+  async t => {
+    const keptFrom = async (site: string) => {
+      const signedOut = { ...headers, cookie: '', 'sec-fetch-site': site }
+      const body = new URLSearchParams({ old_password: 'a secret', password: 'another', name: 'Ann' })
+      const response = await fetch(`${api.url}/profile/password`, { method: 'POST', headers: signedOut, body })
+      t.equal(response.status, 401)
+      return Buffer.from(inputValue(await response.text(), 'kept_form'), 'base64url').toString()
+    }
+    t.equal(await keptFrom('same-origin'), 'name=Ann')
+    t.equal(await keptFrom('cross-site'), '')
+  },
+)
+
 t.test('a rejected form changes no checkbox of other forms', async t => {
   const body = { endpoint: 'https://acme.com/hook', events: ['*'] }
   const { id } = (await api.request('POST', '/api/webhooks', { body })).body

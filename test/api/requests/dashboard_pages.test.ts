@@ -187,9 +187,18 @@ t.test('browsers keep no page, show none in a frame, and run only scripts of thi
   for (const path of ['/', '/login']) {
     const { headers } = await fetch(api.url + path, { headers: { ...owner.headers } })
     const policy = headers.get('content-security-policy')?.split('; ')
-    t.strictSame(policy?.filter(part => /^(?:default|script|form|base|frame-anc)/.test(part)), [
-      ...["default-src 'none'", "script-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
-    ])
+    t.strictSame(
+      policy?.filter(part => /^(?:default|script|form|base|frame-anc)/.test(part)),
+      [
+        ...[
+          "default-src 'none'",
+          "script-src 'self'",
+          "form-action 'self'",
+          "base-uri 'none'",
+          "frame-ancestors 'none'",
+        ],
+      ],
+    )
     const others = ['cache-control', 'referrer-policy', 'x-content-type-options'].map(name => headers.get(name))
     t.strictSame(others, ['no-store', 'same-origin', 'nosniff'], path)
   }
