@@ -74,6 +74,11 @@ t.test('owners and admins create, change and delete API keys', async t => {
     /^`domain_id` limits only keys/,
   )
   t.equal((await askAs(admin, 'PATCH', `/api-keys/${id}`, { body: { ...whole, domain_id: null } })).status, 200)
+  const past = { expires_at: '2020-01-01T00:00:00Z' }
+  for (const [method, path] of [['POST', '/api-keys'], ['PATCH', `/api-keys/${id}`]] as const) {
+    const { body } = await askAs(admin, method, path, { body: { name: 'late', ...past } })
+    shows(t, body, { statusCode: 422, message: '`expires_at` must lie in the future.' })
+  }
   t.equal((await askAs(owner, 'DELETE', `/api-keys/${id}`)).status, 200)
   shows(t, await askAs(owner, 'DELETE', `/api-keys/${id}`), { status: 404 })
 })
@@ -88,6 +93,11 @@ t.test('API keys and members of another account are not found', async t => {
     ['DELETE', `/members/${stranger.id}`, undefined],
   ] as const) {
     t.equal((await askAs(owner, method, path, { body })).status, 404, path)
+  }
+  const { domain_id } = theirs
+  for (const scope of [{ default_domain_id: domain_id }, { permission: 'sending_access', domain_id }]) {
+    const { body } = await askAs(owner, 'POST', '/api-keys', { body: { name: 'foreign', ...scope } })
+    shows(t, body, { statusCode: 404, message: 'Domain not found' })
   }
   const text = (await askAs(owner, 'GET', '/members')).text + (await askAs(owner, 'GET', '/audit-log')).text
   t.notMatch(text, stranger.id)

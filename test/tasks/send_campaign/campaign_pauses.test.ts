@@ -6,6 +6,7 @@ import { givePlan } from '#test/support/database/states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
+import { subscribe, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -27,11 +28,14 @@ t.test('too many bounces pause a campaign until it is resumed', async t => {
   await addMany(account, { bounced: 60, delivered: 1_440 })
   const campaign = await queueCampaign(world, account)
   const work = { ...openWork(t, world, 'capture'), ahead: AHEAD }
+  await subscribe(world, account.id, ['campaign.paused'])
   await sendUntil(work, campaign, 'paused')
   shows(t, await readCampaign(world, campaign), {
     pause_reason: /^\d+ of the last \d+ recipients bounced\.$/,
     paused_at: Date,
   })
+  const told = { id: campaign.campaign_id, status: 'paused' }
+  shows(t, await takeEvents(world, account.id), [{ type: 'campaign.paused', data: told }])
   await continueCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
   await sendUntil(work, campaign)
 })
