@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { type Html, html } from '#web/html.ts'
 
 /** Marks that distinguish states without relying on color. */
@@ -63,6 +64,16 @@ export function copyable(text: string, label: string): Html {
 /** A link that looks like a button. */
 export function linkButton(path: string, name: string): Html {
   return html`<a class="button" href="${path}">${name}</a>`
+}
+
+/**
+ * Returns a domain or an address, which may have a name before it, with its domain in Unicode: `ann@bücher.de` for `ann@xn--bcher-kva.de`.
+ * Not for addresses that a stranger has chosen: in Unicode one domain may look like another.
+ */
+export function unicodeDomain(address: string): string {
+  const start = address.lastIndexOf('@') + 1
+  const decode = (name: string) => (name.includes('xn--') ? domainToUnicode(name) || name : name)
+  return address.slice(0, start) + address.slice(start).replace(/[a-z0-9.-]+/g, decode)
 }
 
 export function count(number: number): string {

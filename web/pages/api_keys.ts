@@ -4,7 +4,7 @@ import { html } from '#web/html.ts'
 import { type Field, withValue } from '#web/layout/field.ts'
 import { confirmButton, form, shownValue } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, copyable, facts, preformatted, section, time } from '#web/layout/parts.ts'
+import { badge, copyable, facts, preformatted, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
@@ -24,7 +24,7 @@ const apiKeys = page('/api-keys', async visit => {
     { title: 'Name', cell: ({ name }: Key) => name },
     { title: 'Key', cell: ({ prefix }: Key) => html`<code>${prefix}…</code>` },
     { title: 'Permission', cell: ({ permission }: Key) => permission.replace('_', ' ') },
-    { title: 'Domain', cell: ({ domain_id }: Key) => nameOfDomain(domains, domain_id) ?? 'all domains' },
+    { title: 'Domain', cell: ({ domain_id }: Key) => unicodeDomain(nameOfDomain(domains, domain_id) ?? 'all domains') },
     { title: 'Last used', cell: ({ last_used_at }: Key) => time(last_used_at) },
     { title: 'Expires', cell: ({ expires_at }: Key) => expiry(expires_at) },
   ]
@@ -63,7 +63,7 @@ ${confirmButton(visit, `/api-keys/${id}/revoke`, 'Revoke', 'Requests with this k
 })
 
 async function fieldsOf(visit: Visit, key?: Key): Promise<Field[]> {
-  const domains = (await findDomains(visit)).map(({ id, name }) => [id, name] as const)
+  const domains = (await findDomains(visit)).map(({ id, name }) => [id, unicodeDomain(name)] as const)
   return [
     { name: 'name', label: 'Name', required: true, value: key?.name },
     { name: 'permission', label: 'Permission', type: 'select', options: PERMISSIONS, value: key?.permission },

@@ -6,7 +6,7 @@ import { listDoubtedEmails } from '#sql/sending/search/doubted_emails.ts'
 import type { Webhook } from '#sql/webhooks/webhooks.ts'
 import { type Html, html } from '#web/html.ts'
 import type { List } from '#web/layout/list.ts'
-import { badge, count, section } from '#web/layout/parts.ts'
+import { badge, count, section, unicodeDomain } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { findDomains, type OwnDomain } from './domains/own_domains.ts'
@@ -44,7 +44,7 @@ async function pauses({ ctx, session }: Visit): Promise<Html[]> {
   return [
     ...(paused_at ? [html`Sending is paused on this server${why(pause_reason)} ${badge('paused')}`] : []),
     ...own.map(({ domain, paused_by, pause_reason: reason }) => {
-      return html`Sending is paused ${domain ? `for ${domain}` : 'for this account'} by ${paused_by}${why(reason)} ${badge('paused')}`
+      return html`Sending is paused ${domain ? `for ${unicodeDomain(domain)}` : 'for this account'} by ${paused_by}${why(reason)} ${badge('paused')}`
     }),
   ]
 }
@@ -62,7 +62,7 @@ function unverifiedDomains(domains: OwnDomain[]): Html[] {
     .filter(({ status }) => status !== 'verified')
     .map(({ id, name, status }) => {
       const problem = SENDABLE.includes(status) ? 'is missing DNS records' : 'cannot send yet'
-      return html`<a href="/domains/${id}">${name}</a> ${problem} ${badge(status)}`
+      return html`<a href="/domains/${id}">${unicodeDomain(name)}</a> ${problem} ${badge(status)}`
     })
 }
 

@@ -4,7 +4,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { button, form } from '#web/layout/form.ts'
 import { type Column, curl, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, count, section, time } from '#web/layout/parts.ts'
+import { badge, count, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { action, type PageContent, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -34,7 +34,7 @@ function columnsFor(visit: Visit): Column<Row>[] {
     cell: ({ id }) => button(visit, `/suppressions/${id}/remove`, 'Remove'),
   }
   return [
-    { title: 'Email', cell: ({ email }) => email },
+    { title: 'Email', cell: ({ email }) => unicodeDomain(email) },
     { title: 'Reason', cell: ({ reason }) => badge(reason) },
     { title: 'Details', cell: causeOf },
     { title: 'Expires', cell: ({ expires_at }) => time(expires_at) },
@@ -93,7 +93,7 @@ export const suppressionRoom: Room = {
     action('/suppressions', suppressions, async (visit, form) => {
       const body = { email: form.text('email'), reason: form.text('reason') }
       const { email } = await visit.call<Row>('createSuppression', { body })
-      return { to: '/suppressions', notice: `${email} is suppressed.` }
+      return { to: '/suppressions', notice: `${unicodeDomain(email)} is suppressed.` }
     }),
     action('/suppressions/import', suppressions, async (visit, form) =>
       importPage(await visit.call<ImportResult>('importSuppressions', { body: { csv: form.raw('csv') } })),

@@ -25,6 +25,33 @@ t.test('rows without a subject or recipients have links that can be followed', a
   }
 })
 
+t.test('domains are shown in Unicode, and a list is filtered by one', async t => {
+  const { body: domain } = await api.request('POST', '/api/domains', { body: { name: 'bücher.com' } })
+  const email = 'ann@xn--mnchen-3ya.de'
+  const { body: contact } = await api.request('POST', '/api/contacts', { body: { email, domain: account.domain } })
+  const id = await acceptEmail(world, account, { to: `Ann <${email}>`, subject: 'Unicode', text: 'Hi' })
+  await deliverEmails(openWork(t, world), [id])
+  for (const [path, shown] of [
+    ['/', 'bücher.com'],
+    ['/domains', 'bücher.com'],
+    [`/domains/${domain.id}`, 'h1:text-is("bücher.com")'],
+    ['/emails', 'Ann <ann@münchen.de>'],
+    [`/emails/${id}`, 'dd:text-is("Ann <ann@münchen.de>")'],
+    [`/contacts?domain=${account.domain}`, 'ann@münchen.de'],
+    [`/contacts/${contact.id}`, 'h1:text-is("ann@münchen.de")'],
+  ] as const) {
+    await owner.goto(path)
+    const selector = shown.includes(':text-is') ? shown : `main a:text-is("${shown}")`
+    t.equal(await owner.locator(selector).count(), 1, path)
+  }
+  await owner.goto(`/emails/${id}/again`)
+  t.equal(await owner.inputValue('#to'), 'Ann <ann@münchen.de>')
+  await owner.goto('/contacts')
+  await owner.selectOption('#filter-domain', 'bücher.com')
+  await owner.click('button:text("Filter")')
+  await owner.waitForSelector('text=No contacts found.')
+})
+
 t.test('all scheduled emails of a page are canceled at once', async t => {
   const scheduled_at = 'in 2 days'
   for (const subject of ['One', 'Two']) {

@@ -6,7 +6,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { button, filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
+import { badge, count, facts, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
@@ -75,7 +75,7 @@ const automation = recordPage<Found>('/automations/:id', 'getAutomation', async 
       },
     )} ${button(visit, `/automations/${found.id}/stop`, 'Stop all runs', { isDangerous: true })}`,
     body: html`${facts([
-      ['Domain', found.domain],
+      ['Domain', unicodeDomain(found.domain)],
       ['Re-entry', REENTRY[found.reentry]],
       ['Purpose', PURPOSE[found.purpose]],
       ...Object.entries(found.runs).map(([state, number]) => [`Runs ${state}`, count(number)] as const),
@@ -90,7 +90,7 @@ ${table({
   ...{ caption: 'Runs, newest first', rows: runs.data, empty: empty('No runs found.') },
   link: ({ id }: Run) => `/automations/${found.id}/runs/${id}`,
   columns: [
-    { title: 'Contact', cell: ({ contact_email }: Run) => contact_email },
+    { title: 'Contact', cell: ({ contact_email }: Run) => unicodeDomain(contact_email) },
     { title: 'Status', cell: ({ status }: Run) => badge(status) },
     { title: 'Started', cell: ({ started_at }: Run) => time(started_at) },
     { title: 'Completed', cell: ({ completed_at }: Run) => time(completed_at, 'not yet') },

@@ -1,7 +1,7 @@
 import type { AutomationRun } from '#sql/automations/runs.ts'
 import { html } from '#web/html.ts'
 import { table } from '#web/layout/list.ts'
-import { badge, facts, section, time } from '#web/layout/parts.ts'
+import { badge, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { recordPage } from '#web/layout/record_page.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -10,10 +10,10 @@ type RunStep = Run['steps'][number]
 
 /** The run of one contact through the steps. */
 export const run = recordPage<Run>('/automations/:id/runs/:run_id', 'getAutomationRun', found => ({
-  title: `Run for ${found.contact_email}`,
+  title: `Run for ${unicodeDomain(found.contact_email)}`,
   actions: badge(found.status),
   body: html`${facts([
-    ['Contact', html`<a href="/contacts/${found.contact_id}">${found.contact_email}</a>`],
+    ['Contact', html`<a href="/contacts/${found.contact_id}">${unicodeDomain(found.contact_email)}</a>`],
     ['Started', time(found.started_at)],
     ['Completed', time(found.completed_at, 'not yet')],
     ['Error', found.error],

@@ -1,7 +1,7 @@
 import { type Html, html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
-import { section } from '#web/layout/parts.ts'
+import { section, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { type Action, action, type Page, type Visit } from '#web/request/visit.ts'
 import type { Found } from './steps.ts'
@@ -23,7 +23,7 @@ export function settingsHtml(visit: Visit, found: Found): Html {
   const path = `/automations/${found.id}`
   const contact: Field = {
     ...{ name: 'email', label: 'Contact', type: 'email', required: true },
-    hint: `Address of a contact of ${found.domain}.`,
+    hint: `Address of a contact of ${unicodeDomain(found.domain)}.`,
   }
   return html`${section(
     'Settings',

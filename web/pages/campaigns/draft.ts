@@ -8,7 +8,7 @@ import type { Template } from '#sql/templates/templates.ts'
 import { type Html, html } from '#web/html.ts'
 import { form } from '#web/layout/form.ts'
 import type { List } from '#web/layout/list.ts'
-import { badge, count, facts, section, time } from '#web/layout/parts.ts'
+import { badge, count, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { findDomains } from '#web/pages/domains/own_domains.ts'
 import { nullIfNotFound } from '#web/request/call_api.ts'
@@ -83,7 +83,7 @@ async function checkContent(visit: Visit, { html: own, text, template_id }: Draf
 async function checkDomain(visit: Visit, { domain_id }: Draft): Promise<Check> {
   const domain = (await findDomains(visit)).find(({ id }) => id === domain_id)
   if (!domain) return { isDone: false, name: 'Domain', details: 'The domain of the sender was deleted.' }
-  const details = html`<a href="/domains/${domain.id}">${domain.name}</a> ${badge(domain.status)}`
+  const details = html`<a href="/domains/${domain.id}">${unicodeDomain(domain.name)}</a> ${badge(domain.status)}`
   return { isDone: SENDABLE.includes(domain.status), name: 'Domain', details }
 }
 
@@ -91,7 +91,7 @@ async function checkTest(visit: Visit, { id }: Draft): Promise<Check> {
   const query = { tag: `${CAMPAIGN_TEST}:${id}`, limit: '1' }
   const [last] = (await visit.call<List<Wire<ListedEmail>>>('listEmails', { query })).data
   if (!last) return { isDone: false, name: 'Test', details: 'No test email sent yet.' }
-  const details = html`<a href="/emails/${last.id}">Sent</a> to ${last.to[0] ?? ''} ${time(last.created_at)} ${badge(last.status)}`
+  const details = html`<a href="/emails/${last.id}">Sent</a> to ${unicodeDomain(last.to[0] ?? '')} ${time(last.created_at)} ${badge(last.status)}`
   return { isDone: true, name: 'Test', details }
 }
 

@@ -1,7 +1,7 @@
 import type { CampaignEngagement } from '#sql/campaigns/report/engagement.ts'
 import { type Html, html } from '#web/html.ts'
 import { table } from '#web/layout/list.ts'
-import { count, time } from '#web/layout/parts.ts'
+import { count, time, unicodeDomain } from '#web/layout/parts.ts'
 import type { Wire } from '#web/request/wire.ts'
 
 export type Engagement = Wire<CampaignEngagement>
@@ -21,7 +21,7 @@ export function activity({ opened, clicked, replied }: Engagement): Html {
           rows,
           link,
           empty: html``,
-          columns: [{ title: 'Email', cell: ({ email }: Row) => email }, ...more],
+          columns: [{ title: 'Email', cell: ({ email }: Row) => unicodeDomain(email) }, ...more],
         })
   if (opened.length + clicked.length + replied.length === 0)
     return html`<p>Nobody has opened, clicked or replied yet.</p>`

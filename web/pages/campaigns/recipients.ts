@@ -4,7 +4,7 @@ import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
 import { filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, time } from '#web/layout/parts.ts'
+import { badge, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -22,7 +22,7 @@ const FILTERS: Field[] = [
 ]
 
 const columns: Column<Row>[] = [
-  { title: 'Email', cell: ({ email }) => email || 'deleted' },
+  { title: 'Email', cell: ({ email }) => unicodeDomain(email) || 'deleted' },
   {
     title: 'Status',
     cell: ({ state, status }) => badge(state === 'excluded' ? state : (status ?? state)),
@@ -31,7 +31,9 @@ const columns: Column<Row>[] = [
   {
     title: 'Message',
     cell: ({ email_id, email }) =>
-      email_id ? html`<a href="/emails/${email_id}">View<span class="hidden"> email to ${email}</span></a>` : '',
+      email_id
+        ? html`<a href="/emails/${email_id}">View<span class="hidden"> email to ${unicodeDomain(email)}</span></a>`
+        : '',
   },
   { title: 'Sent', cell: ({ sent_at }) => time(sent_at, 'not yet') },
 ]

@@ -3,7 +3,7 @@ import { orNotFound } from '#lib/errors.ts'
 import { listOwnCapturedMessages, type OwnListedMessage } from '#sql/delivery/captured_messages.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Column, empty, listQuery, pager, table } from '#web/layout/list.ts'
-import { section, time } from '#web/layout/parts.ts'
+import { section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { sizeOf } from '#web/pages/mail/content.ts'
 import { page, type Visit } from '#web/request/visit.ts'
@@ -14,9 +14,9 @@ type Row = Wire<OwnListedMessage>
 const NEWEST = 5
 
 const columns: Column<Row>[] = [
-  { title: 'To', cell: ({ recipient }) => recipient },
+  { title: 'To', cell: ({ recipient }) => unicodeDomain(recipient) },
   { title: 'Subject', cell: ({ subject }) => subject || '(no subject)' },
-  { title: 'From', cell: ({ from }) => from },
+  { title: 'From', cell: ({ from }) => unicodeDomain(from) },
   { title: 'Size', cell: ({ size }) => sizeOf(size) },
   { title: 'Captured', cell: ({ created_at }) => time(created_at) },
 ]

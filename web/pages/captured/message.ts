@@ -7,7 +7,7 @@ import { parseMessage } from '#lib/receiving/parse/parse_message.ts'
 import type { ParsedAddress, ParsedMessage } from '#lib/receiving/parse/parsed_message.ts'
 import { findOwnCapturedMessage, type OwnCapturedMessage } from '#sql/delivery/captured_messages.ts'
 import { type Html, html } from '#web/html.ts'
-import { facts, linkButton, time } from '#web/layout/parts.ts'
+import { facts, linkButton, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { mailContent, sizeOf } from '#web/pages/mail/content.ts'
 import { respondMail } from '#web/pages/mail/preview.ts'
@@ -70,14 +70,14 @@ function send({ ctx }: Visit, named: { filename: string; content_type: string },
 
 function details({ mail_from, recipient, created_at, message }: OwnCapturedMessage, parsed: ParsedMessage): Html {
   const format = (list: ParsedAddress[]) =>
-    list.map(({ name, address }) => (name ? `${name} <${address}>` : address)).join(', ')
+    list.map(({ name, address }) => unicodeDomain(name ? `${name} <${address}>` : address)).join(', ')
   return facts([
     ['From', format(parsed.authors)],
     ['To', format(parsed.to)],
     ['Cc', format(parsed.cc)],
     ['Reply-To', format(parsed.reply_to)],
-    ['Recipient', recipient],
-    ['Envelope sender', mail_from],
+    ['Recipient', unicodeDomain(recipient)],
+    ['Envelope sender', unicodeDomain(mail_from)],
     ['Captured', time(created_at.toISOString())],
     ['Size', sizeOf(message.length)],
   ])

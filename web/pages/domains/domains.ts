@@ -6,7 +6,7 @@ import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
 import { curl, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, copyable, facts, section, time } from '#web/layout/parts.ts'
+import { badge, copyable, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { action, file, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -19,7 +19,7 @@ type Zone = { filename: string; content_type: string; content: string }
 const domains = listPage<Wire<ListedDomain>>({
   ...{ path: '/domains', title: 'Domains', operation: 'listDomains' },
   columns: [
-    { title: 'Name', cell: ({ name }) => name },
+    { title: 'Name', cell: ({ name }) => unicodeDomain(name) },
     { title: 'Status', cell: ({ status }) => badge(status) },
     { title: 'Sending', cell: ({ capabilities }) => capabilities.sending },
     { title: 'Receiving', cell: ({ capabilities }) => capabilities.receiving },
@@ -39,7 +39,7 @@ const domains = listPage<Wire<ListedDomain>>({
 const domain = recordPage<Found>('/domains/:id', 'getDomain', (found, visit) => {
   const { id, name, status, capabilities, open_tracking, click_tracking } = found
   return {
-    title: name,
+    title: unicodeDomain(name),
     actions: button(visit, `/domains/${id}/verify`, 'Verify now'),
     body: html`${facts([
       ['Status', badge(status)],
@@ -81,7 +81,7 @@ const onOff = (isOn: boolean) => (isOn ? 'on' : 'off')
 
 function recordsOf({ name, records }: Found) {
   return table({
-    caption: `DNS records of ${name}`,
+    caption: `DNS records of ${unicodeDomain(name)}`,
     rows: records,
     columns: [
       { title: 'Record', cell: ({ record }: DnsRecord) => record },

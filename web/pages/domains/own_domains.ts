@@ -1,7 +1,7 @@
 import { SENDABLE } from '#lib/domains/domain_status.ts'
 import type { ListedDomain } from '#sql/domains/columns.ts'
-import { optionsOf } from '#web/layout/field.ts'
 import { curl, type List } from '#web/layout/list.ts'
+import { unicodeDomain } from '#web/layout/parts.ts'
 import { listAll } from '#web/request/call_api.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -19,9 +19,14 @@ async function listSendableFirst(visit: Visit): Promise<OwnDomain[]> {
   return (await findDomains(visit)).toSorted((a, b) => Number(canSend(b)) - Number(canSend(a)))
 }
 
-/** Returns the names of the domains, as options of a select. */
+/** Returns the names of the domains of the account, as options of a select. */
 export async function domainOptions(visit: Visit) {
-  return optionsOf((await listSendableFirst(visit)).map(({ name }) => name))
+  return domainNames(await listSendableFirst(visit))
+}
+
+/** Returns the names of domains, as options of a select. */
+export function domainNames(domains: OwnDomain[]) {
+  return domains.map(({ name }) => [name, unicodeDomain(name)] as const)
 }
 
 /** Returns the domain for example commands: one that can send, if there is one, so that the commands work. */
@@ -51,6 +56,6 @@ export async function choicesOf(visit: Visit, operation: string): Promise<[strin
   const rows = await listAll<Named>(visit.call, operation)
   const domains = rows.some(({ audience_id }) => audience_id) ? await findDomains(visit) : []
   const labelOf = ({ name, audience_id, domain = nameOfDomain(domains, audience_id ?? null) }: Named) =>
-    domain ? `${name} (${domain})` : name
+    domain ? `${name} (${unicodeDomain(domain)})` : name
   return rows.map(row => [row.id, labelOf(row)])
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '#lib/errors.ts'
-import { count } from '#web/layout/parts.ts'
+import { count, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { type Action, action, type Visit } from '#web/request/visit.ts'
 import { email } from './email.ts'
@@ -32,7 +32,7 @@ export const emailActions: Action[] = [
   action('/emails/:id/suppress', email, async (visit, form) => {
     const address = form.text('email')
     await visit.call('createSuppression', { body: { email: address } })
-    return { to: `/emails/${idOf(visit).id}`, notice: `${address} is suppressed.` }
+    return { to: `/emails/${idOf(visit).id}`, notice: `${unicodeDomain(address)} is suppressed.` }
   }),
 ]
 

@@ -4,10 +4,9 @@ import { parseAddress } from '#lib/mail/address.ts'
 import { findStoredAttachment } from '#sql/sending/attachments.ts'
 import type { Email } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
-import { optionsOf } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
-import { badge, facts, linkButton, section, time } from '#web/layout/parts.ts'
+import { badge, facts, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { mailContent } from '#web/pages/mail/content.ts'
 import { respondMail } from '#web/pages/mail/preview.ts'
@@ -57,11 +56,11 @@ export const emailPreview = file('/emails/:id/preview', async visit => {
 
 function details({ from, to, cc, bcc, reply_to, tags, ...times }: Found): Html {
   return facts([
-    ['From', from],
-    ['To', to.join(', ')],
-    ['Cc', cc.join(', ')],
-    ['Bcc', bcc.join(', ')],
-    ['Reply-To', reply_to.join(', ')],
+    ['From', unicodeDomain(from)],
+    ['To', to.map(unicodeDomain).join(', ')],
+    ['Cc', cc.map(unicodeDomain).join(', ')],
+    ['Bcc', bcc.map(unicodeDomain).join(', ')],
+    ['Reply-To', reply_to.map(unicodeDomain).join(', ')],
     ['Created', time(times.created_at)],
     ['Scheduled for', times.scheduled_at && time(times.scheduled_at)],
     ['Sent', times.sent_at && time(times.sent_at)],
@@ -75,7 +74,7 @@ function eventsTable({ events }: Found): Html {
     columns: [
       { title: 'Event', cell: ({ type }: Event) => badge(type) },
       { title: 'Time', cell: ({ created_at }: Event) => time(created_at) },
-      { title: 'Recipient', cell: ({ recipient }: Event) => recipient ?? '' },
+      { title: 'Recipient', cell: ({ recipient }: Event) => unicodeDomain(recipient ?? '') },
       { title: 'Details', cell: detailsOf },
     ],
   })
@@ -90,7 +89,7 @@ function detailsOf({ reply, reason, via, received_email_id }: Event): Html | str
 
 function suppressForm(visit: Visit, { id, to, cc, bcc }: Found): Html {
   if (!visit.mayChange) return html``
-  const addresses = optionsOf([...new Set([...to, ...cc, ...bcc].map(addressOf))])
+  const addresses = [...new Set([...to, ...cc, ...bcc].map(addressOf))].map(one => [one, unicodeDomain(one)] as const)
   return section(
     'Suppress a recipient',
     form(visit, {

@@ -7,7 +7,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { accountField, filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { filtersOf } from '#web/layout/list_page.ts'
-import { badge, linkButton, time } from '#web/layout/parts.ts'
+import { badge, linkButton, time, unicodeDomain } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { type PageContent, page, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
@@ -37,7 +37,7 @@ const FILTERS: Field[] = [
 ]
 
 const columns: Column<Row>[] = [
-  { title: 'To', cell: ({ to }) => (to.length > 1 ? `${to[0]} and ${to.length - 1} more` : (to[0] ?? '')) },
+  { title: 'To', cell: ({ to }) => unicodeDomain(to[0] ?? '') + (to.length > 1 ? ` and ${to.length - 1} more` : '') },
   { title: 'Subject', cell: ({ subject }) => subject },
   { title: 'Status', cell: ({ status }) => badge(status) },
   { title: 'Created', cell: ({ created_at }) => time(created_at) },
@@ -46,7 +46,7 @@ const columns: Column<Row>[] = [
 const selection: Column<Row> = {
   title: 'Select',
   cell: ({ id, to, subject }) =>
-    html`<input type="checkbox" name="id" value="${id}" aria-label="Select ${subject} to ${to[0] ?? ''}">`,
+    html`<input type="checkbox" name="id" value="${id}" aria-label="Select ${subject} to ${unicodeDomain(to[0] ?? '')}">`,
 }
 
 /** The sent and scheduled emails of the account. */

@@ -7,6 +7,7 @@ import type { Email } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
 import { form, hidden } from '#web/layout/form.ts'
+import { unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { type Action, action, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -26,11 +27,11 @@ export const sendAgainPage = recordPage<Found>('/emails/:id/again', 'getEmail', 
   const title = `Send again: ${found.subject || '(no subject)'}`
   const back = html`<p><a href="/emails/${found.id}">Back to the email</a></p>`
   if (!canSendAgain(visit, found)) return { title, body: html`<p>This email cannot be sent again.</p>${back}` }
-  const listed = (list: string[]) => list.join('\n')
+  const listed = (list: string[]) => list.map(unicodeDomain).join('\n')
   const lines = { type: 'textarea', rows: 2, hint: 'One address per line.' } as const
   const files = found.attachments.map(({ filename }) => filename).join(', ')
   const fields: Field[] = [
-    { name: 'from', label: 'From', value: found.from, required: true },
+    { name: 'from', label: 'From', value: unicodeDomain(found.from), required: true },
     { name: 'to', label: 'To', value: listed(found.to), required: true, ...lines },
     { name: 'cc', label: 'Cc', value: listed(found.cc), ...lines },
     { name: 'bcc', label: 'Bcc', value: listed(found.bcc), ...lines },

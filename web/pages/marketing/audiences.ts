@@ -4,7 +4,7 @@ import { html } from '#web/html.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, count, facts, section, time } from '#web/layout/parts.ts'
+import { badge, count, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions, exampleDomain } from '#web/pages/domains/own_domains.ts'
 import { listAll } from '#web/request/call_api.ts'
@@ -22,14 +22,14 @@ export async function audienceOptions(visit: Visit) {
   const rows = await listAll<Row>(visit.call, 'listAudiences')
   const isOther = ({ id, domain_id }: Row) => Number(id !== domain_id)
   const sorted = rows.toSorted((a, b) => isOther(a) - isOther(b))
-  return sorted.map(({ id, name, domain }) => [id, `${name} (${domain})`] as const)
+  return sorted.map(({ id, name, domain }) => [id, `${name} (${unicodeDomain(domain)})`] as const)
 }
 
 const audiences = listPage<Row>({
   ...{ path: '/audiences', title: 'Audiences', operation: 'listAudiences' },
   columns: [
     { title: 'Name', cell: ({ name }) => name },
-    { title: 'Domain', cell: ({ domain }) => domain },
+    { title: 'Domain', cell: ({ domain }) => unicodeDomain(domain) },
     { title: 'Contacts', cell: ({ contacts_count }) => count(contacts_count) },
     { title: 'Created', cell: ({ created_at }) => time(created_at) },
   ],
@@ -54,13 +54,13 @@ const audience = recordPage<Row>('/audiences/:id', 'getAudience', async (found, 
   return {
     title: name,
     body: html`${facts([
-      ['Domain', found.domain],
+      ['Domain', unicodeDomain(found.domain)],
       ['Contacts', count(found.contacts_count)],
     ])}
 ${table({
   ...{ caption: 'Contacts, newest first', rows: contacts.data, link: ({ id }: Person) => `/contacts/${id}` },
   columns: [
-    { title: 'Email', cell: ({ email }: Person) => email },
+    { title: 'Email', cell: ({ email }: Person) => unicodeDomain(email) },
     { title: 'Status', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
   ],
   empty: empty(

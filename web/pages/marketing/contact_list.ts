@@ -1,11 +1,11 @@
 import type { Contact } from '#sql/contacts/contacts.ts'
 import type { ListedSegment } from '#sql/segments/segment_records.ts'
 import { html } from '#web/html.ts'
-import { type Field, optionsOf } from '#web/layout/field.ts'
+import type { Field } from '#web/layout/field.ts'
 import { filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, linkButton, section, time } from '#web/layout/parts.ts'
-import { findDomains, type OwnDomain } from '#web/pages/domains/own_domains.ts'
+import { badge, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { domainNames, findDomains, type OwnDomain } from '#web/pages/domains/own_domains.ts'
 import { listAll, nullIfNotFound } from '#web/request/call_api.ts'
 import { page, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -14,7 +14,7 @@ import { fieldsOf } from './contact_fields.ts'
 type Row = Wire<Contact>
 
 const columns = [
-  { title: 'Email', cell: ({ email }: Row) => email },
+  { title: 'Email', cell: ({ email }: Row) => unicodeDomain(email) },
   { title: 'Name', cell: ({ first_name, last_name }: Row) => [first_name, last_name].filter(Boolean).join(' ') },
   { title: 'Status', cell: ({ unsubscribed }: Row) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
   { title: 'Created', cell: ({ created_at }: Row) => time(created_at) },
@@ -27,7 +27,7 @@ export const contacts = page('/contacts', async visit => {
   const segments = shown ? await segmentsOf(visit, shown) : []
   const list = shown ? await find(visit, shown, segments) : { has_more: false, data: [] }
   const domain = shown?.name ?? ''
-  const options = optionsOf(domains.map(({ name }) => name))
+  const options = domainNames(domains)
   const fields: Field[] = [
     { name: 'domain', label: 'Domain', type: 'select', options, value: domain },
     { name: 'segment_id', label: 'Segment', type: 'select', options: [['', 'all contacts'], ...segments] },
@@ -42,7 +42,7 @@ export const contacts = page('/contacts', async visit => {
     body: html`${filters(visit, '/contacts', fields)}
 ${table({
   ...{
-    caption: `Contacts of ${domain}, newest first`,
+    caption: `Contacts of ${unicodeDomain(domain)}, newest first`,
     columns,
     rows: list.data,
     link: ({ id }: Row) => `/contacts/${id}`,

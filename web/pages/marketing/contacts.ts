@@ -4,7 +4,7 @@ import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
 import { empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, facts, section, time } from '#web/layout/parts.ts'
+import { badge, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { findDomains, nameOfDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
@@ -23,7 +23,7 @@ const contact = recordPage<Found>('/contacts/:id', 'getContact', async (person, 
   const { id, email, unsubscribed } = person
   const domain = nameOfDomain(await findDomains(visit), person.domain_id)
   return {
-    title: email,
+    title: unicodeDomain(email),
     actions: html`${badge(unsubscribed ? 'unsubscribed' : 'subscribed')}
 ${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Resubscribe' : 'Unsubscribe', {
   values: { unsubscribed: String(!unsubscribed) },
@@ -32,7 +32,7 @@ ${button(visit, `/contacts/${id}/subscription`, unsubscribed ? 'Resubscribe' : '
       ['First name', person.first_name],
       ['Last name', person.last_name],
       ...Object.entries(person.properties).map(([key, value]) => [key, String(value)] as const),
-      ['Domain', domain],
+      ['Domain', domain && unicodeDomain(domain)],
       ['Time zone', person.timezone],
       ['Tracking', person.do_not_track ? 'opens and clicks are not tracked' : null],
       ['Created', time(person.created_at)],

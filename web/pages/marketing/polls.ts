@@ -3,7 +3,7 @@ import { html } from '#web/html.ts'
 import { bars } from '#web/layout/charts.ts'
 import { empty, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { count, facts, section, time } from '#web/layout/parts.ts'
+import { count, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { recordPage } from '#web/layout/record_page.ts'
 import type { Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -33,7 +33,7 @@ ${section(
     ...{ caption: 'Newest first', rows: found.responses, empty: empty('No responses yet.') },
     link: ({ contact_id }: Response) => (contact_id ? `/contacts/${contact_id}` : '/contacts'),
     columns: [
-      { title: 'Email', cell: ({ email }: Response) => email },
+      { title: 'Email', cell: ({ email }: Response) => unicodeDomain(email) },
       { title: 'Answer', cell: ({ answer }: Response) => answer },
       { title: 'Time', cell: ({ answered_at }: Response) => time(answered_at) },
     ],

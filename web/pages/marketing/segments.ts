@@ -4,7 +4,7 @@ import { html } from '#web/html.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, count, facts, preformatted, section, time } from '#web/layout/parts.ts'
+import { badge, count, facts, preformatted, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions, exampleDomain, findDomains, nameOfDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
@@ -19,7 +19,7 @@ const segments = listPage<Wire<ListedSegment>>({
     const domains = await findDomains(visit)
     return [
       { title: 'Name', cell: ({ name }) => name },
-      { title: 'Domain', cell: ({ audience_id }) => nameOfDomain(domains, audience_id) ?? '' },
+      { title: 'Domain', cell: ({ audience_id }) => unicodeDomain(nameOfDomain(domains, audience_id) ?? '') },
       { title: 'Created', cell: ({ created_at }) => time(created_at) },
     ]
   },
@@ -61,7 +61,7 @@ ${section(
   table({
     ...{ caption: 'Contacts in this segment', rows: members.data, link: ({ id }: Person) => `/contacts/${id}` },
     columns: [
-      { title: 'Email', cell: ({ email }: Person) => email },
+      { title: 'Email', cell: ({ email }: Person) => unicodeDomain(email) },
       { title: 'Status', cell: ({ unsubscribed }: Person) => badge(unsubscribed ? 'unsubscribed' : 'subscribed') },
     ],
     empty: empty('No contacts in this segment.'),

@@ -2,7 +2,7 @@ import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
 import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, facts, section, time } from '#web/layout/parts.ts'
+import { badge, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { acceptState, refuseStale } from '#web/layout/stale_form.ts'
 import type { Form } from '#web/request/form.ts'
@@ -62,7 +62,7 @@ async function sendTest(visit: Visit, form: Form): Promise<string> {
   await visit.call('sendEmail', {
     body: { from: found.from || undefined, to, subject: subject || undefined, html, text },
   })
-  return `Test email to ${to.join(', ')} queued.`
+  return `Test email to ${to.map(unicodeDomain).join(', ')} queued.`
 }
 
 async function saveTemplate(visit: Visit, form: Form): Promise<void> {

@@ -3,7 +3,7 @@ import type { Finding } from '#lib/doctor/finding.ts'
 import { type Html, html } from '#web/html.ts'
 import { button, form } from '#web/layout/form.ts'
 import { empty, table } from '#web/layout/list.ts'
-import { badge, count, facts, linkButton, section, time } from '#web/layout/parts.ts'
+import { badge, count, facts, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, page, type Room, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
@@ -41,7 +41,7 @@ ${table({
   ...{ caption: 'Paused accounts and domains', rows: paused, empty: html`<p>No accounts or domains are paused.</p>` },
   columns: [
     { title: 'Account', cell: ({ account }: Pause) => account },
-    { title: 'Domain', cell: ({ domain }: Pause) => domain ?? 'all' },
+    { title: 'Domain', cell: ({ domain }: Pause) => unicodeDomain(domain ?? 'all') },
     { title: 'Paused since', cell: ({ paused_at: at }: Pause) => time(at) },
     { title: 'Paused by', cell: ({ paused_by }: Pause) => paused_by },
     { title: 'Reason', cell: ({ pause_reason: reason }: Pause) => reason ?? '' },
