@@ -18,7 +18,7 @@ const KEY: Option = {
   description: 'Idempotency key: repeated with the same key, the command takes effect once.',
 }
 const ALL: Option = { name: 'all', type: 'flag', description: 'Print all items instead of one page.' }
-const OUTPUT: Option = {
+export const OUTPUT: Option = {
   name: 'output',
   type: 'file',
   short: 'o',

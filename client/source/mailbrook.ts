@@ -20,7 +20,10 @@ export class Mailbrook extends Resources {
     this.webhooks = new Webhooks(caller)
   }
 
-  /** Calls an operation for which this version of the client has no method: `request('GET', '/emails', { query: { limit: 1 } })`. */
+  /**
+   * Calls an operation for which this version of the client has no method: `request('GET', '/emails', { query: { limit: 1 } })`.
+   * Returns the body of the response, and of a download the `Response`.
+   */
   async request<Answer = unknown>(
     method: string,
     path: string,
@@ -31,6 +34,6 @@ export class Mailbrook extends Resources {
       throw clientError(`A ${method.toUpperCase()} request has no body: put the values into the query.`)
     // Copied from a page or a log, the path may begin with that of the API, or without a slash.
     const route = path.replace(/^\/*(?:api(?=\/))?\/*/, '/')
-    return this.caller.json<Answer>(method, route, { ...input, keyed: options?.idempotencyKey !== undefined }, options)
+    return this.caller.any<Answer>(method, route, { ...input, keyed: options?.idempotencyKey !== undefined }, options)
   }
 }

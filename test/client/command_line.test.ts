@@ -325,6 +325,13 @@ t.test('api calls any route, and -o writes a download to a file', async t => {
   t.ok((await stat(path)).size > 100)
   const { stdout } = await shell.run(['contacts', 'export', '--domain', account.domain])
   t.match(stdout, /^email,/)
+  const route = `/contacts/export?domain=${account.domain}`
+  t.equal((await shell.run(['api', 'GET', route])).stdout, stdout)
+  const files = { [route]: stdout, '/topics?limit=1': '{"object":"list"' }
+  for (const [route, begin] of Object.entries(files)) {
+    t.equal((await shell.run(['api', 'GET', route, '-o', path])).code, 0)
+    t.ok((await readFile(path, 'utf8')).startsWith(begin), route)
+  }
 })
 
 t.test('a download that ends early is a network_error', async t => {

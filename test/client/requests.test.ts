@@ -41,9 +41,12 @@ t.test('waitFor throws wait_timeout', async t => {
   const scheduled_at = new Date(Date.now() + 3_600_000)
   const { id } = await client.emails.send({ from, to: 'b@b.com', subject: 'Later', text: 'x', scheduled_at })
   shows(t, await client.emails.get(id), { scheduled_at: scheduled_at.toISOString() })
-  const error = await client.emails.waitFor(id, { within: 300 }).catch(error => error)
-  t.ok(MailbrookError.is(error, 'wait_timeout'))
+  const error = await client.emails.waitFor(id, { within: 1_800_000 }).catch(error => error)
+  t.ok(MailbrookError.is(error, 'wait_timeout'), 'at once for an email that is scheduled for later')
+  t.equal(error.message, `The email is scheduled for ${scheduled_at.toISOString()}: the wait ends before.`)
   shows(t, await client.emails.cancel(id), { id })
+  const queued = await client.emails.send({ from, to: 'b@b.com', subject: 'Queued', text: 'x' })
+  await t.rejects(client.emails.waitFor(queued.id, { within: 300 }), { name: 'wait_timeout' })
 })
 
 t.test('a wait that is shorter than the first pause reads once more at its end', async t => {
@@ -129,6 +132,8 @@ t.test('the raw message of a received email is a stream', async t => {
   const [received] = await client.received.list().all()
   const raw = await client.received.raw(received?.id as string)
   t.ok((await raw.text()).includes('Subject: Raw'))
+  const same = await client.request<Response>('GET', `/emails/receiving/${received?.id}/raw`)
+  t.ok((await same.text()).includes('Subject: Raw'))
 })
 
 t.test('client.request calls an operation without a method', async t => {

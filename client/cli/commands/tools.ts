@@ -1,6 +1,7 @@
 import type { Call, Command, Values } from '../command.ts'
 import { cliError } from '../errors.ts'
 import { jsonOf } from '../input/arguments.ts'
+import { OUTPUT } from '../operation_commands.ts'
 import { completionScript, SHELLS } from '../print/completion.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -21,6 +22,7 @@ export const toolCommands: Command[] = [
         description: 'A member of the body: `name=value`. A value that is valid JSON is sent as JSON.',
       },
       { name: 'body', type: 'string', description: 'The whole body as JSON.' },
+      OUTPUT,
       {
         name: 'idempotency_key',
         type: 'string',
@@ -53,7 +55,12 @@ async function callApi({ operands, values, output, signal, client }: Call): Prom
   const sent = field === undefined ? given : { ...(given as object), ...membersOf(field) }
   const options = idempotency_key === undefined ? { signal } : { signal, idempotencyKey: idempotency_key }
   const input = sent === undefined ? {} : { body: sent }
-  output.record(await client().request<object>(method.toUpperCase(), path.replace(/^\/api(?=\/)/, ''), input, options))
+  const route = path.replace(/^\/api(?=\/)/, '')
+  const answer = await client().request<object>(method.toUpperCase(), route, input, options)
+  const isFile = answer instanceof Response
+  if (!isFile && values.output === undefined) return output.record(answer)
+  const { saveFile } = await import('../print/save_file.ts')
+  await saveFile(isFile ? answer : Response.json(answer), values.output as string | undefined, output)
 }
 
 function membersOf(fields: string[]): Values {

@@ -3,7 +3,7 @@ import { VERSION } from '../generated/version.ts'
 import { encodeBody } from './body.ts'
 import { headersOf } from './headers.ts'
 import type { BatchOptions, Input } from './options.ts'
-import { readError, readJson, reasonOf } from './read_response.ts'
+import { isFile, readError, readJson, reasonOf } from './read_response.ts'
 import { mayHaveTakenEffect, mayRetry, sleep, waitBefore } from './retries.ts'
 import { encodeQuery, serverAddress } from './url.ts'
 
@@ -48,6 +48,13 @@ export class Caller {
   /** Returns the body of the response. */
   json<Answer>(method: string, path: string, input: Input, options?: BatchOptions): Promise<Answer> {
     return this.#send(method, path, input, options, async (...read) => (await readJson(...read)) as Answer)
+  }
+
+  /** Returns the body of the response, or the response itself if it is a file. */
+  any<Answer>(method: string, path: string, input: Input, options?: BatchOptions): Promise<Answer> {
+    const read = async (...[response, key]: Parameters<Read<Answer>>) =>
+      (isFile(response) ? response : await readJson(response, key)) as Answer
+    return this.#send(method, path, input, options, read)
   }
 
   /** Returns the response once its headers have arrived. Its body may take any time. */

@@ -4,6 +4,11 @@ import { MailbrookError } from '../error.ts'
 const UNEXPECTED = 'unexpected_response'
 const SHOWN_TEXT = 200
 
+/** True for a download of the API. The page of a proxy is none. */
+export function isFile({ headers }: Response): boolean {
+  return headers.get('content-disposition')?.startsWith('attachment') === true
+}
+
 export async function readJson(response: Response, idempotencyKey: string | undefined): Promise<unknown> {
   const text = await response.text()
   try {
