@@ -31,13 +31,16 @@ export const readBody: Middleware = bodyReader(MAX_OTHER_BYTES)
 export const readTemplateBody: Middleware = bodyReader(MAX_BODY_BYTES)
 export const readContactsBody: Middleware = bodyReader(MAX_CONTACTS_BYTES, CONTACTS_LIMITS)
 
-function bodyReader(max_bytes: number, limits: JsonLimits = LIMITS): Middleware {
+/** For the caller to check whether values can be stored. */
+export const readUncheckedBody: Middleware = bodyReader(MAX_BODY_BYTES, LIMITS, () => null)
+
+function bodyReader(max_bytes: number, limits: JsonLimits = LIMITS, check = findUnstorable): Middleware {
   return async (ctx, next) => {
     requireIdentity(ctx.req)
     const length = Number(ctx.get('content-length') || max_bytes)
     const release = await holdBody(ctx, Math.min(length, max_bytes))
     try {
-      ctx.state.body = await parseBody(await readBytes(ctx.req, max_bytes), findUnstorable, limits)
+      ctx.state.body = await parseBody(await readBytes(ctx.req, max_bytes), check, limits)
       await next()
     } finally {
       release()

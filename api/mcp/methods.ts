@@ -1,5 +1,6 @@
 import type { Context } from '#api/context.ts'
 import { ApiError } from '#lib/errors.ts'
+import { findUnstorable } from '#lib/json/unstorable_json.ts'
 import manifest from '#package.json' with { type: 'json' }
 import { INVALID_PARAMS, METHOD_NOT_FOUND, ProtocolError } from './json_rpc.ts'
 import { otherTools } from './other_tools.ts'
@@ -68,12 +69,14 @@ async function callTool(ctx: Context, params: Values): Promise<object> {
 }
 
 /**
- * Returns the arguments. Rejects others than the tool offers, and missing ones: `schedule_email` without its time, or with
- * `scheduledAt`, would send at once.
+ * Returns the arguments. Rejects text that cannot be stored, others than the tool offers, and missing ones: `schedule_email`
+ * without its time, or with `scheduledAt`, would send at once.
  *
  * @throws {ApiError} `validation_error`; `missing_required_field`
  */
 function checked({ name: tool, input }: Tool, given: Values): Values {
+  const reason = findUnstorable(given)
+  if (reason) throw new ApiError('validation_error', `The arguments cannot be stored: ${reason}.`)
   const unknown = Object.keys(given).find(name => !Object.hasOwn(input.properties as object, name))
   if (unknown !== undefined) throw new ApiError('validation_error', `\`${tool}\` has no argument \`${unknown}\`.`)
   const missing = (input.required as string[]).find(name => given[name] === undefined || given[name] === null)

@@ -1,5 +1,5 @@
 import Router from '@koa/router'
-import { readTemplateBody } from '#api/bodies/read_body.ts'
+import { readUncheckedBody } from '#api/bodies/read_body.ts'
 import type { Context, Middleware, Services, State } from '#api/context.ts'
 import { ApiError } from '#lib/errors.ts'
 import { orList } from '#lib/json/requirements.ts'
@@ -12,7 +12,7 @@ import { REVISIONS, respond } from './methods.ts'
  */
 export function mcpRouter(authenticate: Middleware): Router<State, Services> {
   const router = new Router<State, Services>()
-  router.post('/mcp', requireOwnOrigin, authenticate, readTemplateBody, handle)
+  router.post('/mcp', requireOwnOrigin, authenticate, readUncheckedBody, handle)
   // GET would open a stream of messages from the server, which sends none.
   router.all('/mcp', ctx => {
     ctx.status = 405

@@ -285,6 +285,10 @@ t.test('invalid MCP requests are refused', async t => {
   }
   t.strictSame((await post({ jsonrpc: '2.0', method: 'notifications/initialized' })).text, '')
   t.equal((await api.request('GET', '/mcp')).status, 405)
-  const { json } = await call(await connect(t, account.key), 'get_email', { id: 'nonsense' })
-  shows(t, json, { statusCode: 404, name: 'not_found' })
+  const client = await connect(t, account.key)
+  shows(t, (await call(client, 'get_email', { id: 'nonsense' })).json, { statusCode: 404, name: 'not_found' })
+  shows(t, (await call(client, 'send_email', { ...emailOf(account), to: ['a\0@b.com'] })).json, {
+    ...{ statusCode: 422, name: 'validation_error' },
+    message: 'The arguments cannot be stored: to[0] contains a NUL character.',
+  })
 })
