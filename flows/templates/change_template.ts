@@ -21,7 +21,7 @@ import {
   publishNewest,
   updateTemplate,
 } from '#sql/templates/templates.ts'
-import { CONTENT, changeContent, EMPTY } from './template_content.ts'
+import { changeContent, EMPTY, isSame } from './template_content.ts'
 
 const ALIAS_TAKEN = '`alias` is used by another template.'
 
@@ -52,8 +52,8 @@ export async function copyTemplate(tx: Tx, account_id: string, ref: string, name
 }
 
 /**
- * Changes the newest version of a template, or creates the next one if that is published; returns the id of the
- * template. Name and alias belong to no version and change at once.
+ * Changes the newest version of a template, or creates the next one if that is published and its content changes; returns the
+ * id of the template. Name and alias belong to no version and change at once.
  *
  * @throws {ApiError} 404, or 409 if the alias is taken
  */
@@ -68,11 +68,12 @@ export async function changeTemplate(
     const found = await findNewestVersion(tx, account_id, ref)
     if (!found) throw notFound('Template')
     const { id } = found
-    const is_new = found.is_published && CONTENT.some(field => fields[field] !== undefined)
+    const content = await changeContent(found, fields)
+    const is_new = found.is_published && !isSame(found, content)
     const number = is_new ? found.number + 1 : found.number
     const { name = found.name, alias = found.alias } = fields
     await updateTemplate(tx, { account_id, id, name, alias, number })
-    const version = { account_id, template_id: id, number, ...(await changeContent(found, fields)) }
+    const version = { account_id, template_id: id, number, ...content }
     if (is_new) await insertVersion(tx, { ...version, id: newId() })
     else if (!found.is_published) await updateVersion(tx, version)
     return id

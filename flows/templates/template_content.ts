@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { runInSlices, TimeSlice } from '#lib/async/time_slice.ts'
 import { now } from '#lib/clock.ts'
 import { ApiError } from '#lib/errors.ts'
@@ -17,9 +18,6 @@ export const EMPTY: TemplateContent = {
   variables: [],
 }
 
-/** The fields of a change that belong to a version of the template. */
-export const CONTENT = ['from', 'subject', 'reply_to', 'html', 'text', 'variables'] as const
-
 /**
  * Returns the content after a change; fields that are not given stay as they were. @throws {ApiError} 422 for too many
  * variables
@@ -36,6 +34,12 @@ export async function changeContent(before: TemplateContent, fields: TemplateCha
     ...{ subject, html, text },
     variables: identify(before.variables, fields.variables ?? (is_derived ? await derived() : before.variables)),
   }
+}
+
+/** `before` may have further members, such as those of its version. */
+export function isSame(before: TemplateContent, content: TemplateContent): boolean {
+  const { sender, subject, reply_to, html, text, variables } = before
+  return isDeepStrictEqual({ sender, subject, reply_to, html, text, variables }, content)
 }
 
 type Variable = Pick<TemplateVariable, 'key' | 'type' | 'fallback_value'>

@@ -227,6 +227,17 @@ t.test('POST /templates/:id/publish publishes the newest version; a later change
   shows(t, await read(id), { status: 'published', has_unpublished_versions: false, subject: 'Three' })
 })
 
+t.test('a change of a published template to the content that it has makes no version', async t => {
+  const id = await create({ ...welcome, alias: 'same' })
+  await publish(id)
+  const { updated_at: _, ...before } = await read(id)
+  const { from, subject, reply_to, html, text } = before
+  await patch(id, { name: 'Same', from, subject, reply_to, html, text, variables: welcome.variables })
+  t.match(await read(id), { ...before, name: 'Same' })
+  await patch(id, { variables: welcome.variables.slice(1) })
+  t.match(await read(id), { has_unpublished_versions: true, variables: { length: 1 } })
+})
+
 t.test('concurrent changes all apply, to one new version', async t => {
   const id = await create({ subject: 'One' })
   await publish(id)
