@@ -113,7 +113,11 @@ function firstSteps({ BASE_URL, MAIL_TRANSPORT, SIMULATOR_DOMAIN }: Config, key:
     'Receive one, by SMTP:',
     '',
     `printf 'From: bob@y.com\\nSubject: Hi\\n\\nHello!\\n' | curl smtp://localhost:${smtp_port} --mail-from bob@y.com \\`,
-    `  --mail-rcpt anna@${SANDBOX_DOMAIN} -T - && curl ${BASE_URL}/api/emails/receiving -H 'Authorization: Bearer ${shown}'`,
+    `  --mail-rcpt anna@${SANDBOX_DOMAIN} -T -`,
+    '',
+    'It is listed once it is parsed, some seconds later:',
+    '',
+    `curl ${BASE_URL}/api/emails/receiving -H 'Authorization: Bearer ${shown}'`,
     '',
   ]
 }
