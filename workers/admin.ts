@@ -43,7 +43,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
-await main(process.argv.slice(2)).catch(error => {
-  if (!isLeaving) console.error(describeError(error))
+const words = process.argv.slice(2)
+await main(words).catch(error => {
+  if (!isLeaving) console.error(describeError(error, words))
   process.exitCode = 1
 })

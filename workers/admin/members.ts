@@ -26,6 +26,7 @@ export const memberCommands: Record<string, Command> = {
 
   'member reset': changes(1, [], async (foundation, _values, [address]) => {
     const email = emailOf(address)
+    if (!(await findLogin(foundation.pool, email))) throw new UsageError(`There is no member ${address}.`)
     console.log(await createResetLink(foundation, email))
     console.error('With this link the member chooses another password. It works once, within an hour.')
     return changedOf(foundation.pool, email)

@@ -36,12 +36,26 @@ function userName(): string {
   }
 }
 
-/** Returns what is printed for an error: only the message if it was expected, otherwise the whole error. */
-export function describeError(thrown: unknown): unknown {
+/** Returns what is printed for an error in these words: only the message if it was expected, otherwise the whole error. */
+export function describeError(thrown: unknown, words: string[]): unknown {
   const error = unusable(thrown)
-  if (error instanceof UsageError) return `${error.message}\n${USAGE}`
+  if (error instanceof UsageError) return `${error.message}\n\n${usageOf(words)}`
   if (isRefusedData(error)) return `Postgres refuses a value: ${(error as Error).message}`
   return error instanceof StartupError || error instanceof ApiError ? error.message : error
+}
+
+const PREFIX = 'npm run admin -- '
+
+/** Returns the usage of one command, since the message would scroll away above that of all; that of all if there is no such command. */
+function usageOf(words: string[]): string {
+  const name = words.slice(0, 2).join(' ')
+  const lines = USAGE.trim().split('\n')
+  const own = Object.hasOwn(commands, name)
+    ? lines.findIndex(line => `${line.slice(PREFIX.length)} `.startsWith(`${name} `))
+    : -1
+  if (own === -1) return USAGE.trim()
+  const next = lines.findIndex((line, n) => n > own && line[PREFIX.length] !== ' ')
+  return [PREFIX + lines.slice(own, next).join('\n').slice(PREFIX.length), lines.at(-1)].join('\n')
 }
 
 function readWords(words: string[]) {

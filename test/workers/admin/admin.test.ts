@@ -17,6 +17,7 @@ import { makeScratch } from '#test/support/scratch.ts'
 import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld, SECRET_KEY } from '#test/support/world.ts'
+import { commands } from '#workers/admin/commands.ts'
 import { describeError, readCommand } from '#workers/admin/words.ts'
 
 const PROGRAM = join(ROOT, 'workers/admin.ts')
@@ -241,7 +242,7 @@ t.test('sending pause pauses all sending with the given reason', async t => {
   t.match(await findPlatform(pool), { paused_at: Date, pause_reason: 'We move.' })
 })
 
-t.test('an invalid command is refused with the usage', async t => {
+t.test('an invalid command is refused with its usage, and an unknown one with that of all', async t => {
   const key = ['key', 'create', '--account', account.id, '--name', 'x']
   const id = account.id
   const table: [string, ...string[]][] = [
@@ -280,6 +281,7 @@ t.test('an invalid command is refused with the usage', async t => {
     ['Which domain?', 'domain', 'add', '--account', id],
     ['Which domain?', 'domain', 'rotate', '--account', id],
     ['bob is not an email address.', 'member', 'invite', 'bob', '--account', id],
+    ['There is no member bob@y.com.', 'member', 'reset', 'bob@y.com'],
     ['captured list takes no --account', 'captured', 'list', '--account', id],
     ...['0', 'all', '1e20'].map((limit): [string, ...string[]] => [
       '--limit must be a number from 1 to 10000',
@@ -331,7 +333,10 @@ async function admin(words: string[], more: Record<string, string> = {}, isDeaf 
 /** Runs the command in this process: starting a process each time would take longer than all of them. */
 async function run(t: Test, words: string[]): Promise<Result> {
   const [out, err] = [t.capture(console, 'log'), t.capture(console, 'error')]
-  const refusal = await Promise.try(() => readCommand(words)(world)).then(() => null, describeError)
+  const refusal = await Promise.try(() => readCommand(words)(world)).then(
+    () => null,
+    error => describeError(error, words),
+  )
   const [stdout, stderr] = [out, err].map(lines =>
     lines
       .args()
@@ -352,10 +357,13 @@ async function prints(t: Test, pattern: RegExp, ...words: string[]): Promise<str
 /** Runs in this process, since starting one takes longer than the whole table. */
 async function refuses(t: Test, line: string, ...words: string[]): Promise<void> {
   const refusal = await Promise.try(() => readCommand(words)(world)).catch(error => error)
-  const told = describeError(refusal)
+  const told = describeError(refusal, words)
   t.type(told, 'string', words.join(' '))
   t.equal(String(told).slice(0, line.length), line)
-  t.match(told, USAGE)
+  const name = words.slice(0, 2).join(' ')
+  if (Object.hasOwn(commands, name))
+    t.match(told, new RegExp(`\n\nnpm run admin -- ${name}( .*)?\n( {18}.*\n)?An ACCOUNT .*$`))
+  else t.match(told, USAGE)
 }
 
 async function countRows(): Promise<unknown> {
