@@ -48,10 +48,17 @@ export function faultError({ fault, detail }: RefusedEmail, draft: Draft): ApiEr
     case 'topic_unknown':
       return notFound('Topic')
     case 'all_suppressed':
-      return new ApiError('validation_error', draft.topic_id === null ? ALL_SUPPRESSED : NOBODY_SUBSCRIBED)
+      return new ApiError('validation_error', whyNobodyGetsIt(draft))
     default:
       return requestError(fault, draft.domain, detail)
   }
+}
+
+/** Explains reserved domains, which newcomers try first and which are on no list of suppressions. */
+function whyNobodyGetsIt({ topic_id, recipients }: Draft): string {
+  const message = topic_id === null ? ALL_SUPPRESSED : NOBODY_SUBSCRIBED
+  const reserved = recipients.find(({ visible_in, reserved }) => visible_in === 'to' && reserved)
+  return reserved ? `${message} The domain ${reserved.destination} is reserved for documentation and tests.` : message
 }
 
 /** Returns why a domain may not send. A domain of another account is reported like an unknown one. */

@@ -84,6 +84,12 @@ t.test('an email whose `to` recipients are all suppressed is refused and not sto
   t.strictSame(await counts(), before)
 })
 
+t.test('an email to a reserved domain is refused with the domain in the error', async t => {
+  const reserved = 'The domain example.com is reserved for documentation and tests.'
+  t.equal((await send({ to: 'x@example.com', cc: 'y@a.test' })).body.message, `${allSuppressed.message} ${reserved}`)
+  t.equal((await send({ to: 'gone@b.com', cc: 'y@a.test' })).body.message, allSuppressed.message)
+})
+
 t.test('domains that only look reserved are accepted', async t => {
   for (const to of ['x@example.co', 'x@my-example.com', 'x@test.com', 'x@example.com.br', 'x@invalid.org']) {
     t.match(await send({ to }), { status: 200 }, to)
