@@ -67,7 +67,10 @@ export const sendingAccess: Middleware = (_ctx, next) => next()
 /** Access to operations that manage keys and members: no key has it, whatever its permission. */
 export const dashboardOnly: Middleware = (ctx, next) => {
   if (ctx.state.caller.role === null) {
-    throw new ApiError('dashboard_only', 'API keys and members are managed in the dashboard only.')
+    throw new ApiError(
+      'dashboard_only',
+      'API keys cannot do this: it is for members who are signed in to the dashboard.',
+    )
   }
   return next()
 }

@@ -7,7 +7,8 @@ export const MEANINGS: Record<ErrorName, string> = {
   missing_api_key: 'The request has no API key.',
   restricted_api_key: 'The key may only send.',
   invalid_api_key: 'The key is unknown, revoked or expired.',
-  dashboard_only: 'API keys cannot do this: keys and members are managed in the dashboard.',
+  dashboard_only:
+    'API keys cannot do this: keys, members and the audit log are for members who are signed in to the dashboard.',
   view_only_member: 'View-only members of the dashboard cannot make changes. API keys never get this error.',
   validation_error:
     'A field or a parameter is invalid, or the record is not in a state that allows this. `403`: the request has no User-Agent. `409`: the name, key or alias is taken.',
