@@ -14,7 +14,7 @@ const IDLE_INTERVALS = 6
 /**
  * Returns memory to the machine after a load peak. V8 collects garbage only when more is allocated, so an idle process would keep
  * what it used at its busiest. This collects once after 30 s of idleness, and again only after the process has grown. A
- * collection takes about ten milliseconds and makes the process slower for a while. The timer runs until the process ends and
+ * collection takes about 50 ms and makes the process slower for a while. The timer runs until the process ends and
  * does not keep it alive.
  *
  * Does nothing without `node --expose-gc`. A program can get `gc` without that option, but only from a separate context
