@@ -63,7 +63,7 @@ async function serve(ctx: Context, findSession: FindSession, run: Handler, actio
 async function sendToSignIn(ctx: Context): Promise<void> {
   if (await hasMembers(ctx.pool)) return redirect(ctx, `/login?${new URLSearchParams({ next: ctx.url })}`)
   const start = html`<p>There are no members yet. The server prints a setup link each time it starts. If it runs as several
-processes, run <code>npm run admin -- member invite EMAIL --account default --role owner</code> to get one.</p>`
+processes, run <code>npm run admin -- member invite EMAIL --account ACCOUNT --role owner</code> to get one.</p>`
   respondHtml(ctx, plainPage('Welcome to Mailbrook', start))
 }
 
