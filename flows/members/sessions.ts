@@ -7,7 +7,7 @@ import { generateToken, hashToken } from '#lib/members/secret_token.ts'
 import { networkOf } from '#lib/net/client_address.ts'
 import { createUseCounter, type UseCounter } from '#sql/accounts/rate_limits.ts'
 import { findLogin, listOwnAccounts, setPassword } from '#sql/members/members.ts'
-import { deleteSessions, findSession, insertSession, type Session } from '#sql/members/sessions.ts'
+import { deleteSessions, findSession, hasSession, insertSession, type Session } from '#sql/members/sessions.ts'
 
 /** The client from which a member signs in. */
 export type Client = { client_address: string; user_agent: string }
@@ -119,14 +119,18 @@ export async function changePassword(
   await limitTries(countTries, `password of ${session.member_id}`, async () => {
     const member = await findLogin(pool, session.email)
     if (member?.password && !(await isPassword(given.old_password, member.password))) {
-      throw new ApiError('validation_error', 'The old password is wrong.')
+      throw wrongOldPassword()
     }
   })
   const password = await hashPassword(given.new_password)
   await pool.transaction(async tx => {
     await setPassword(tx, session.member_id, password)
+    // A change that was waited for, such as by a reset link, ended the session: its password stays.
+    if (!(await hasSession(tx, session.session_id))) throw wrongOldPassword()
     await deleteSessions(tx, session.member_id, session.session_id)
   })
 }
+
+const wrongOldPassword = () => new ApiError('validation_error', 'The old password is wrong.')
 
 type Passwords = { old_password: string; new_password: string }

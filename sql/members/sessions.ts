@@ -107,6 +107,10 @@ export async function listSessions(db: Queryable, member_id: string): Promise<Op
   `)
 }
 
+export async function hasSession(db: Queryable, id: string): Promise<boolean> {
+  return db.exists(sql.fragment`SELECT FROM sessions WHERE id = ${id}`)
+}
+
 /** Ends one session of a member. */
 export async function deleteSession(db: Queryable, member_id: string, id: string): Promise<void> {
   await db.run(sql.unsafe`DELETE FROM sessions WHERE member_id = ${member_id} AND id = ${id}`)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createInvitation, createResetLink, followLink, openLink } from '#flows/members/member_links.ts'
 import { NewInvitation } from '#lib/members/new_member.ts'
-import { setPassword } from '#sql/members/members.ts'
+import { findLogin, setPassword } from '#sql/members/members.ts'
 import { deleteSessions, listSessions } from '#sql/members/sessions.ts'
 import { startApi } from '#test/support/api.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
@@ -94,15 +94,34 @@ t.test('sign-in with the old password fails while a new one is being set', async
   t.strictSame(await listSessions(world.pool, id), [])
 })
 
-t.test('a session allows five wrong old passwords per minute', async t => {
-  const { email } = await newMember(world, account.id, 'owner')
+/** Signs in; returns a function that changes the password and returns the status. */
+async function openProfile(email: string) {
   const [cookie = ''] = (await postSignIn(email)).headers.getSetCookie()
-  const change = async (old_password: string) => {
+  return async (old_password: string) => {
     const headers = { cookie: cookie.split(';')[0] ?? '', accept: 'text/html', 'sec-fetch-site': 'same-origin' }
     const body = new URLSearchParams({ old_password, password: 'another password' })
     const path = `${api.url}/profile/password`
     return (await fetch(path, { method: 'POST', headers, body, redirect: 'manual' })).status
   }
+}
+
+t.test('a session that a reset of the password ends does not replace the new password', async t => {
+  const { id, email } = await newMember(world, account.id, 'owner')
+  const change = await openProfile(email)
+  const reset = await begin(world, async tx => {
+    await setPassword(tx, id, 'the hash of a new one')
+    await deleteSessions(tx, id, null)
+  })
+  const changing = change(PASSWORD)
+  await untilBlocked(world, '%UPDATE members SET password%')
+  await reset.commit()
+  t.equal(await changing, 422)
+  t.equal((await findLogin(world.pool, email))?.password, 'the hash of a new one')
+})
+
+t.test('a session allows five wrong old passwords per minute', async t => {
+  const { email } = await newMember(world, account.id, 'owner')
+  const change = await openProfile(email)
   const statuses: number[] = []
   for (let n = 0; n < 5; n++) statuses.push(await change('wrong'))
   t.strictSame(statuses, Array(5).fill(422))
