@@ -74,12 +74,15 @@ BEGIN
     ORDER BY r.account_id, r.sha256, ARRAY(SELECT unnest(r.received_for) ORDER BY 1), lone, r.position
   ) n;
 
-  -- 4. The domain may have been deleted since the recipient was accepted; the message is stored anyway.
+  -- 4. The domain may have been deleted since the recipient was accepted; the message is stored anyway. Waits for a deletion
+  --   that has begun.
   INSERT INTO received_emails (account_id, id, domain_id, mail_from, received_for, client, sha256, size, raw_blob_id)
   SELECT r.account_id, r.id, o.id, r.mail_from, r.received_for, r.client, r.sha256, r.size, b.id
   FROM unnest(emails) AS r
   JOIN blobs b ON b.account_id = r.account_id AND b.sha256 = r.sha256
-  LEFT JOIN domains o ON o.account_id = r.account_id AND o.id = r.domain_id
+  LEFT JOIN LATERAL (
+    SELECT id FROM domains d WHERE d.account_id = r.account_id AND d.id = r.domain_id FOR KEY SHARE
+  ) o ON true
   WHERE r.position = ANY (fresh);
 
   -- 5. Accepted messages count even beyond the quota: the next recipient is then refused.

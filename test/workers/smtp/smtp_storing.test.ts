@@ -6,7 +6,7 @@ import { createBlobs } from '#flows/files/blobs.ts'
 import { type Foundation, layFoundation } from '#flows/process/run_process.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
-import { openTransaction } from '#test/support/database/locks.ts'
+import { openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { givePlan } from '#test/support/database/states.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
 import { newReceiver } from '#test/support/receiving.ts'
@@ -47,6 +47,18 @@ t.test('a message acknowledged with 250 is stored, with repaired line ends', asy
     })
     t.equal((await rawOf(world, row)).toString('latin1'), stored)
   }
+})
+
+t.test('a message to a domain that is being deleted is stored without the domain', async t => {
+  const account = await newReceiver(world)
+  const client = await openClient(t, port)
+  const deletion = await openTransaction(t, world)
+  await deletion.query('DELETE FROM domains WHERE id = $1', [account.domain_id])
+  const reply = client.send(`a@${account.domain}`, 'Subject: a\r\n\r\nHello')
+  await untilBlocked(world, '%receive_emails%')
+  await deletion.commit()
+  t.equal(await reply, '250 2.0.0 Stored')
+  shows(t, await find(`a@${account.domain}`), [{ domain_id: null }])
 })
 
 t.test('concurrent messages share a commit and a job', async t => {
