@@ -16,8 +16,9 @@ BEGIN
       CROSS JOIN LATERAL (
         SELECT c.account_id, c.email_id FROM email_contents c
         WHERE c.account_id = a.id AND c.email_id < first_id(now() - make_interval(days => days)) AND NOT EXISTS (
+          -- OFFSET 0: those of each email by the index. Otherwise Postgres may read all deliveries of the account.
           SELECT FROM deliveries d WHERE d.email_id = c.email_id AND d.account_id = c.account_id
-            AND d.state IN ('queued', 'sending', 'in_doubt')
+            AND d.state IN ('queued', 'sending', 'in_doubt') OFFSET 0
         )
         ORDER BY c.email_id LIMIT max_count
       ) old
@@ -85,6 +86,7 @@ BEGIN
   SELECT coalesce(array_agg(e.id), '{}') INTO ids FROM (
     SELECT m.id FROM emails m WHERE m.account_id = account AND m.id = ANY (given) AND NOT EXISTS (
       SELECT FROM deliveries d WHERE d.account_id = account AND d.email_id = m.id AND d.state IN ('queued', 'sending', 'in_doubt')
+      OFFSET 0 -- as above
     )
     ORDER BY m.id FOR NO KEY UPDATE
   ) e;
