@@ -2,7 +2,8 @@ import type { Config } from '#lib/config.ts'
 import type { BlobStore } from '#lib/files/blob_store.ts'
 import { createS3Blobs } from '#lib/files/s3_blobs.ts'
 import { createPostgresBlobs } from '#sql/files/blob_chunks.ts'
-import { type BlobId, type BlobStoreName, deleteBlobs, deleteUnusedBlobs, releaseBlobs } from '#sql/files/blobs.ts'
+import { type BlobId, type BlobStoreName, deleteBlobs } from '#sql/files/blobs.ts'
+import { deleteUnusedBlobs, releaseBlobs } from '#sql/files/unused_blobs.ts'
 import type { Pool } from '#sql/pool.ts'
 
 /** Blobs deleted per statement. */
@@ -41,8 +42,8 @@ export class BlobStores {
   /** Deletes blobs that nothing refers to; returns how many were deleted. */
   async purge(): Promise<number> {
     // Blobs in a store that is no longer configured are kept, and do not stop others from being deleted.
-    const postgres = await untilNoneLeft(() => deleteUnusedBlobs(this.#pool, PURGED))
-    return this.#stores.s3 ? postgres + (await untilNoneLeft(() => this.#purgeS3())) : postgres
+    const postgres = await inSlices(after => deleteUnusedBlobs(this.#pool, after, PURGED))
+    return this.#stores.s3 ? postgres + (await inSlices(after => this.#purgeS3(after))) : postgres
   }
 
   close(): void {
@@ -61,20 +62,20 @@ export class BlobStores {
     await deleteBlobs(this.#pool, blobs)
   }
 
-  async #purgeS3(): Promise<number> {
-    const released = await releaseBlobs(this.#pool, 's3', PURGED)
+  async #purgeS3(after: BlobId | null): Promise<Slice> {
+    const { released, last } = await releaseBlobs(this.#pool, 's3', after, PURGED)
     if (released.length > 0) await this.#delete('s3', released)
-    return released.length
+    return { count: released.length, last }
   }
 }
 
-/** Repeats until none are left; returns how many were deleted. */
-async function untilNoneLeft(deleteSome: () => Promise<number>): Promise<number> {
-  for (let count = 0; ; ) {
-    const deleted = await deleteSome()
-    count += deleted
-    if (deleted < PURGED) return count
-  }
+type Slice = { count: number; last: BlobId | null }
+
+/** Repeats until all blobs were looked at; returns how many were deleted. */
+async function inSlices(deleteSome: (after: BlobId | null) => Promise<Slice>): Promise<number> {
+  let [slice, deleted] = [await deleteSome(null), 0]
+  for (; slice.last; slice = await deleteSome(slice.last)) deleted += slice.count
+  return deleted
 }
 
 function keyOf({ account_id, id }: BlobId): string {

@@ -74,29 +74,6 @@ export async function completeBlob(db: Queryable, { account_id, id, sha256, size
   return count > 0
 }
 
-/** Selects blobs that were not used for a day and to which no email, sent or received, and no import refers. */
-const unused = (store: BlobStoreName, limit: number) => sql.fragment`
-  SELECT b.account_id, b.id FROM blobs b
-  WHERE b.store = ${store} AND b.used_at < now() - interval '24 hours'
-    AND NOT EXISTS (SELECT FROM attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
-    AND NOT EXISTS (SELECT FROM received_emails r WHERE r.account_id = b.account_id AND r.raw_blob_id = b.id)
-    AND NOT EXISTS (SELECT FROM received_attachments a WHERE a.account_id = b.account_id AND a.blob_id = b.id)
-    AND NOT EXISTS (SELECT FROM contact_imports i WHERE i.account_id = b.account_id AND i.blob_id = b.id)
-  ORDER BY b.used_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-`
-
-/** Deletes unused blobs in Postgres with their bytes; returns how many. */
-export async function deleteUnusedBlobs(db: Queryable, limit: number): Promise<number> {
-  return db.run(sql.unsafe`DELETE FROM blobs WHERE (account_id, id) IN (${unused('postgres', limit)})`)
-}
-
-/** Releases unused blobs of another store: they can no longer be found, so their bytes can be deleted there. */
-export async function releaseBlobs(db: Queryable, store: BlobStoreName, limit: number): Promise<BlobId[]> {
-  return db.any(sql.type(z.object({ account_id: z.string(), id: z.string() }))`
-    UPDATE blobs SET sha256 = NULL WHERE (account_id, id) IN (${unused(store, limit)}) RETURNING account_id, id
-  `)
-}
-
 export async function deleteBlobs(db: Queryable, blobs: BlobId[]): Promise<void> {
   const accounts = sql.array(
     blobs.map(blob => blob.account_id),
