@@ -3,8 +3,8 @@ DROP FUNCTION IF EXISTS count_answers(uuid, uuid, text, integer);
 DROP FUNCTION IF EXISTS answering_contact(uuid, uuid, uuid, text);
 
 -- Stores the answer of a recipient, updates the figures and announces it to webhooks. Changes nothing if the same
--- answer is stored already. Returns false if there is no such delivery, poll or option (any more), or if the poll is
--- that of a test.
+-- answer is stored already. Returns false if there is no such delivery, poll or option (any more). The poll of a test
+-- never gets here (flows/polls/answer_poll.ts).
 CREATE FUNCTION answer_poll(account uuid, delivery uuid, chosen text) RETURNS boolean
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -21,7 +21,7 @@ BEGIN
   JOIN emails e ON e.account_id = d.account_id AND e.id = d.email_id
   JOIN email_contents m ON m.account_id = e.account_id AND m.email_id = e.id
   JOIN polls p ON p.account_id = m.account_id AND p.id = m.poll_id
-  WHERE d.account_id = account AND d.id = delivery AND NOT p.is_test
+  WHERE d.account_id = account AND d.id = delivery
     AND p.options @> jsonb_build_array(jsonb_build_object('key', chosen))
   FOR KEY SHARE OF p;
   IF NOT FOUND THEN

@@ -237,12 +237,13 @@ t.test('a reply that is parsed again costs no second AI credit, unless its quest
   const ai = await startService(t, (_, response) => {
     response.writeHead(fails ? 500 : 200).end(completion('interested'))
   })
-  const limited = await newAccount(world)
-  await givePlan(world, limited, { ai_credits: 2 })
-  const credits = async () => {
-    const rows = await query('SELECT sum(credits)::int AS sum FROM ai_usage WHERE account_id = $1', [limited.id])
+  const [limited, other] = [await newAccount(world), await newAccount(world)]
+  for (const account of [limited, other]) await givePlan(world, account, { ai_credits: 2 })
+  const credits = async ({ id } = limited) => {
+    const rows = await query('SELECT sum(credits)::int AS sum FROM ai_usage WHERE account_id = $1', [id])
     return rows[0]?.sum
   }
+  t.equal(await classifyReply(ai, replyOf(other), 'No thanks.'), 'interested')
   const reply = replyOf(limited)
   // Two jobs may parse it at the same moment.
   const found = await Promise.all([1, 2, 3].map(() => classifyReply(ai, reply, 'No thanks.')))
@@ -251,7 +252,7 @@ t.test('a reply that is parsed again costs no second AI credit, unless its quest
   fails = true
   const failing = replyOf(limited)
   t.equal(await classifyReply(ai, failing, 'No thanks.'), 'not_interested')
-  t.equal(await credits(), 1)
+  t.strictSame([await credits(), await credits(other)], [1, 1])
   fails = false
   for (const _ of [1, 2]) t.equal(await classifyReply(ai, failing, 'No thanks.'), 'interested')
   t.equal(await credits(), 2)
