@@ -2,10 +2,12 @@ import t from 'tap'
 import type { PresentedDomain } from '#flows/domains/find_domain.ts'
 import { createDns } from '#lib/net/dns.ts'
 import type { DomainClaim } from '#sql/domains/domain_claims.ts'
+import { lockNames } from '#sql/domains/domain_conflicts.ts'
+import { sql } from '#sql/pool.ts'
 import { check_claim } from '#tasks/check_claim.ts'
 import { verify_domain } from '#tasks/verify_domain.ts'
 import { startApi } from '#test/support/api.ts'
-import { untilBlocked } from '#test/support/database/locks.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { PATIENT_TIMES, startZone } from '#test/support/dns/name_server.ts'
 import { publish } from '#test/support/dns/publish.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
@@ -264,6 +266,24 @@ t.test('a claim fails when the operator vouches for the owner', async t => {
     failure_reason: /operator/,
   })
   t.equal(await statusOf(owner, owner.domain_id), 'verified')
+})
+
+t.test('a claim whose owner loses the name during a check completes at the next one', async t => {
+  const { owner, claimant, claimed } = await contend()
+  prove(claimed)
+  const lost = await begin(world, async tx => {
+    await lockNames(tx, owner.domain)
+    await tx.run(sql.unsafe`UPDATE domains SET status = 'failed' WHERE id = ${owner.domain_id}`)
+  })
+  const checking = check(claimant, claimed)
+  await untilBlocked(world, '%pg_advisory_xact_lock%')
+  await lost.commit()
+  await checking
+  shows(t, await read(claimant, claimed), { status: 'verified' }, 'its keys are for another owner')
+  await check(claimant, claimed)
+  shows(t, await read(claimant, claimed), { status: 'completed' })
+  const keys = await query('SELECT max(generation) AS newest FROM dkim_keys WHERE domain_id = $1', [owner.domain_id])
+  t.strictSame(keys, [{ newest: 1 }], 'the former owner gets no keys')
 })
 
 t.test('a claim is blocked by mail that the owner is sending at that moment', async t => {
