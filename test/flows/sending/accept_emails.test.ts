@@ -158,6 +158,16 @@ t.test('accept_emails calls explain_quota once for many emails', async t => {
   })
 })
 
+t.test('emails of several accounts in one statement each get the limits of their own account', async t => {
+  const senders = [await newLimitedAccount(0), await newLimitedAccount(1)]
+  for (const sender of senders) await world.pool.transaction(tx => acceptEmails(tx, [draft({ sender })]))
+  const outcomes = await world.pool.transaction(tx => acceptEmails(tx, senders.map(sender => draft({ sender }))))
+  t.strictSame(
+    refusals(outcomes).map(([, { fault, detail }]) => [fault, detail.limit]),
+    [0, 1].map(limit => ['daily_quota_exceeded', limit]),
+  )
+})
+
 t.test('a refused draft keeps its error, but replays a bound key', async t => {
   const key = uuid()
   const sender = await newAccount(world)
