@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import { type Blobs, createBlobs } from '#flows/files/blobs.ts'
+import { newId } from '#lib/ids.ts'
 import { SHORT_CONTENT } from '#sql/files/blobs.ts'
 import { createPool } from '#sql/pool.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
@@ -83,6 +84,30 @@ for (const [name, blobs] of Object.entries(stores)) {
     t.equal(await blobs.purge(), 0)
     const left = await buffer(blobs.read(account.id, blob.id)).catch(() => Buffer.alloc(0))
     t.equal(left.length, 0)
+  })
+
+  t.test(`${name}: the blobs of an import, of a received message and of its files stay`, async t => {
+    const put = await Promise.all([1, 2, 3].map(() => blobs.put(account.id, randomBytes(1_000))))
+    const [csv, raw, file] = put.map(({ id }) => id)
+    const [account_id, email_id] = [account.id, newId()]
+    await pg.query(
+      `INSERT INTO contact_imports (account_id, id, domain_id, options, blob_id) VALUES ($1, $2, $3, '{}', $4)`,
+      [account_id, newId(), account.domain_id, csv],
+    )
+    await pg.query(
+      `INSERT INTO received_emails (account_id, id, mail_from, received_for, client, sha256, size, raw_blob_id)
+       VALUES ($1, $2, '', '{}', '{}', '', 1000, $3)`,
+      [account_id, email_id, raw],
+    )
+    await pg.query(
+      `INSERT INTO received_attachments (account_id, id, received_email_id, position, filename, content_type,
+         content_disposition, size, blob_id) VALUES ($1, $2, $3, 1, 'a', 'text/plain', 'attachment', 1000, $4)`,
+      [account_id, newId(), email_id, file],
+    )
+    const ids = put.map(({ id }) => id)
+    await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = ANY ($1)`, [ids])
+    t.equal(await blobs.purge(), 0)
+    for (const id of ids) t.equal((await buffer(blobs.read(account_id, id))).length, 1_000)
   })
 }
 
