@@ -7,6 +7,7 @@ import { SHORT_CONTENT } from '#sql/files/blobs.ts'
 import { createPool } from '#sql/pool.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
 import { startS3Server } from '#test/support/http/s3_server.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
@@ -144,6 +145,22 @@ t.test('a blob in a store that is not configured does not block purge()', async 
   await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = ANY ($1)`, [[stranded.id, blob.id]])
   t.equal(await here.purge(), 1)
   t.equal(await there.purge(), 1)
+})
+
+t.test('content that is stored while its unused blob is being deleted gets another blob', async t => {
+  const { put, purge, read } = stores.S3 as Blobs
+  const content = randomBytes(1_000)
+  const unused = await put(account.id, content)
+  await pg.query(`UPDATE blobs SET used_at = now() - interval '25 hours' WHERE id = $1`, [unused.id])
+  const before = s3.requests.length
+  s3.hang(/^DELETE/)
+  const purging = purge()
+  await waitUntil(() => s3.requests.slice(before).some(request => request.startsWith('DELETE')), 'it is being deleted')
+  const blob = await put(account.id, content)
+  s3.speak()
+  await purging
+  t.not(blob.id, unused.id)
+  t.ok((await buffer(read(account.id, blob.id))).equals(content))
 })
 
 t.test('a blob in doubt stays, because another request may use it', async t => {

@@ -317,6 +317,17 @@ t.test('a run whose statement fails does not affect others', async t => {
   await pool.pg.query('DROP TRIGGER refuse ON contacts')
 })
 
+t.test('failures of a step do not count for the steps after it', async t => {
+  const account = await newAccount(world)
+  const contacts = await addContacts(world, account, ['late@b.com'])
+  const delay = { type: 'delay', config: { duration: '1 day' } }
+  const automation = await storeAutomation(world, account, [last_name('fine'), delay])
+  const [id] = (await startRuns(world, account, automation, contacts)) as [string]
+  await pool.pg.query('UPDATE automation_runs SET attempt = 4 WHERE id = $1', [id])
+  await openWork(t, world, 'capture').automations.advance()
+  shows(t, await readRun(world, id), { status: 'running', attempt: 0 })
+})
+
 t.test('many runs of one contact do not hold up the runs of others', async t => {
   const account = await newAccount(world)
   const [busy, other] = (await addContacts(world, account, ['shared@b.com', 'other@b.com'])) as [string, string]
