@@ -136,6 +136,20 @@ t.test('bounces reported after the next email was accepted still count in a row'
   t.equal(await bouncesOf(account), 6, 'who is unsubscribed gets no more')
 })
 
+t.test('one job unsubscribes several contacts', async t => {
+  const account = await newAccount(world)
+  const contacts = await addContacts(world, account, [{ email: 'ann@y.com' }, { email: 'bob@y.com' }])
+  await pg.query(
+    `INSERT INTO contact_engagement (account_id, contact_id, soft_bounces, soft_bounces_since)
+     SELECT $1, id, 5, now() - interval '16 days' FROM unnest($2::uuid[]) AS id`,
+    [account.id, contacts],
+  )
+  const job = { contacts: contacts.map(id => ({ account_id: account.id, id })) }
+  await unsubscribe_unreachable(job, openWork(t, world, 'capture'))
+  const { rows } = await pg.query('SELECT unsubscribed FROM contacts WHERE account_id = $1', [account.id])
+  t.strictSame(rows, [{ unsubscribed: true }, { unsubscribed: true }])
+})
+
 t.test('a contact with a delivery since stays subscribed', async t => {
   const { account, contact, work } = await openAccount(t)
   await pg.query('INSERT INTO contact_engagement (account_id, contact_id, soft_bounces) VALUES ($1, $2, 1)', [
