@@ -1,8 +1,10 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { sql } from '#sql/pool.ts'
 import { count_segment } from '#tasks/count_segment.ts'
 import { remove_leftovers } from '#tasks/remove_leftovers.ts'
 import { startApi } from '#test/support/api.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
@@ -144,6 +146,19 @@ t.test('GET /segments/:id returns a count, which a job refreshes', async t => {
   shows(t, await get(`/segments/${body.id}`), { contacts_count: null, counted_at: null })
   const all = await get(`/contacts?domain=${domain}`)
   t.equal((await count(domain_id)).contacts_count, all.data.length)
+})
+
+t.test('a count that was begun before a segment was changed is not stored', async t => {
+  const { id } = (await post('/segments', { name: 'Changing', domain, filter: { status: 'members_only' } })).body
+  await pg.query('UPDATE segments SET counted_at = NULL, contacts_count = NULL WHERE id = $1', [id])
+  const change = await begin(world, tx =>
+    tx.run(sql.unsafe`UPDATE segments SET updated_at = now() + interval '1 second' WHERE id = ${id}`),
+  )
+  const counting = count_segment({ account_id: account.id, id }, work)
+  await untilBlocked(world, '%UPDATE segments%')
+  await change.commit()
+  await counting
+  t.strictSame((await pg.query('SELECT counted_at FROM segments WHERE id = $1', [id])).rows, [{ counted_at: null }])
 })
 
 t.test('a deleted segment leaves no members', async t => {
