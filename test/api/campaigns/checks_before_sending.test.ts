@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Foundation } from '#flows/process/run_process.ts'
 import { newId } from '#lib/ids.ts'
+import { addCredits } from '#sql/accounts/plans.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, createDraft } from '#test/support/campaigns.ts'
 import { choosePlan, givePlan } from '#test/support/database/states.ts'
@@ -210,7 +211,11 @@ t.test('a campaign over the quota is refused with the remaining quota', async t 
   const { status, body } = await send(id)
   t.strictSame([status, body.name], [429, 'daily_quota_exceeded'])
   t.equal(body.message, 'The campaign has more recipients than your plan has room for: 9 of the next 24 hours.')
-  await givePlan(world, account, { emails_per_day: 10, emails_per_month: 100 })
+  await givePlan(world, account, { emails_per_day: 10, emails_per_month: 8 })
+  await addCredits(world.pool, account.id, 1)
+  const month = 'The campaign has more recipients than your plan has room for: 9 of the next 30 days.'
+  shows(t, await send(id), { status: 429, body: { name: 'monthly_quota_exceeded', message: month } })
+  await addCredits(world.pool, account.id, 1)
   shows(t, await send(id), { status: 200 })
   await choosePlan(world, account, 'unlimited')
 })
