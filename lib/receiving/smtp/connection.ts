@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { SMTPServer } from 'smtp-server'
-import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
 import { findUnknownParameter, splitQuotedPath } from './envelope_command.ts'
+import { HalfOpenConnection } from './half_open.ts'
 import type { SmtpLimits } from './limits.ts'
 
 /** A reply with an enhanced code of its own (RFC 3463); the library adds one to others. */
@@ -14,7 +14,7 @@ type Phase = 'command' | 'answer' | 'data'
  * A session with a limited duration. smtp-server's own timeout restarts with every byte, so a client could keep a session for as
  * long as it likes; and it counts neither commands nor errors.
  */
-export class BoundedConnection extends SMTPConnection {
+export class BoundedConnection extends HalfOpenConnection {
   readonly #limits: SmtpLimits
   readonly #session: NodeJS.Timeout
   #phase: Phase = 'command'
@@ -67,7 +67,7 @@ export class BoundedConnection extends SMTPConnection {
   }
 
   /** The library ignores parameters that it does not know, such as `BY=60;R`, although a client relies on each (RFC 5321 4.1.1.11). */
-  override _rejectInvalidParams(...[parsed, known, callback]: Parameters<SMTPConnection['_rejectInvalidParams']>) {
+  override _rejectInvalidParams(...[parsed, known, callback]: Parameters<HalfOpenConnection['_rejectInvalidParams']>) {
     if (super._rejectInvalidParams(parsed, known, callback)) return true
     const unknown = findUnknownParameter(Object.keys(parsed.args || {}), known, this._server.options)
     if (unknown === null) return false

@@ -62,6 +62,38 @@ t.test('plain text after STARTTLS is discarded (command injection)', async t => 
   }
 })
 
+t.test('a client that closes its side of the connection after QUIT, as Exim does, gets all replies', async t => {
+  for (const isSecure of [false, true]) {
+    const client = await openClient(t, port)
+    if (isSecure) {
+      await client.command('STARTTLS')
+      await client.upgrade()
+      await client.command('EHLO client.test')
+    }
+    await client.begin(`a@${account.domain}`)
+    client.socket.end('Subject: a\r\n\r\nb\r\n.\r\nQUIT\r\n')
+    t.equal(await client.reply(), '250 2.0.0 Stored')
+    t.equal(await client.reply(), '221 2.0.0 Bye')
+    await client.ended()
+  }
+})
+
+t.test('a client that closes its side of the connection at any other time is disconnected', async t => {
+  for (const begun of ['', 'NOOP\r\n', 'STARTTLS\r\n', 'MAIL FROM:<a@y.com>\r\n', 'QUI']) {
+    const client = await openClient(t, port)
+    client.socket.end(begun)
+    await client.ended()
+  }
+  const client = await openClient(t, port)
+  await client.begin(`cut@${account.domain}`)
+  client.socket.end('Subject: a\r\n\r\nb')
+  await client.ended()
+  const { rows } = await world.pool.pg.query(`SELECT 1 FROM received_emails WHERE $1 = ANY (received_for)`, [
+    `cut@${account.domain}`,
+  ])
+  t.strictSame(rows, [])
+})
+
 t.test('a changed certificate is reloaded, and kept while its files do not match', async t => {
   const changes: string[] = []
   const failures: unknown[] = []
