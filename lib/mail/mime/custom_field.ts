@@ -36,8 +36,9 @@ export function hasOverlongWord(name: string, value: string): boolean {
 
 /** Returns the ids or URLs of a field, with ASCII URLs; null if it has neither. */
 function wordsOf(name: string, value: string): string[] | null {
-  if (IDS.test(name)) return value.replaceAll('><', '> <').split(/[\t ]+/)
-  return URLS.test(name) ? value.replaceAll(URL_TEXTS, asciiUrl).split(/[\t ]+/) : null
+  // Copied text may have white space that is not ASCII.
+  if (IDS.test(name)) return value.replaceAll('><', '> <').split(/\s+/)
+  return URLS.test(name) ? value.replaceAll(URL_TEXTS, asciiUrl).split(/\s+/) : null
 }
 
 function asciiUrl(text: string): string {

@@ -145,6 +145,9 @@ t.test('ids, URLs and addresses in custom headers are never encoded words', asyn
     'List-Unsubscribe: <https://xn--bcher-kva.de/%C3%BC>,\r\n <mailto:a@b.co?subject=schlu%C3%9Fmit>',
   )
   t.equal(unsubscribe('</größe> (Ende)'), 'List-Unsubscribe: </gr%C3%B6%C3%9Fe> (Ende)')
+  const spaced = '<https://acme.com/u>,\u00a0<mailto:u@b.co>\ufeff, <mailto:ü@b.co>'
+  t.equal(unsubscribe(spaced), 'List-Unsubscribe: <https://acme.com/u>, <mailto:u@b.co> ,\r\n <mailto:%C3%BC@b.co>')
+  t.equal(header('References', '<1@b.co>\u00a0<2@b.co>'), 'References: <1@b.co> <2@b.co>')
   t.equal(unsubscribe(`<https://b.co/${'ü'.repeat(300)}>`), undefined, 'too long for a line')
   t.equal(header('References', '<1@b.co> <zwölf@b.co>  <3@b.co>'), 'References: <1@b.co> <3@b.co>')
   t.equal(header('In-Reply-To', '<zwölf@b.co>'), undefined)
