@@ -27,9 +27,9 @@ export class TextWriter {
     this.#mark = text
   }
 
-  /** Adds text in which each run of white space counts as one space. */
+  /** Adds text in which each run of white space counts as one space, without soft hyphens and other places for line breaks. */
   putWords(text: string): void {
-    const words = text.replace(/[\s\u200B\uFEFF\u00AD]+/g, ' ')
+    const words = text.replace(/[\u00AD\u200B\uFEFF]+/g, '').replace(/\s+/g, ' ')
     if (words === '') return
     if (words.startsWith(' ')) this.space()
     const trimmed = words.trim()

@@ -8,6 +8,10 @@ const cases: Record<string, [html: string, text: string]> = {
   'blocks without a blank line': ['<div>a</div><div>b<div>c</div></div>', 'a\nb\nc'],
   'line breaks': ['a<br>b<br/><br>c<br><br><br>d', 'a\nb\n\nc\n\nd'],
   'words across elements': ['<b>a</b>b <i>c</i>, d', 'ab c, d'],
+  'soft hyphens': [
+    'Donau&shy;dampf\u00adschiff&#8203;fahrt &#8203; &nbsp;&shy;end&#xFEFF;',
+    'Donaudampfschifffahrt end',
+  ],
   entities: ['&lt;b&gt; &amp;amp; &eacute; &#x1F600; &unknown; &copy', '<b> &amp; é 😀 &unknown; ©'],
   'a link': ['<a href="https://a.b/c?d=1&amp;e=2">Click <b>here</b></a>.', 'Click here <https://a.b/c?d=1&e=2>.'],
   'a link that shows its address': ['<a href="https://a.b/">https://a.b</a>', 'https://a.b'],
