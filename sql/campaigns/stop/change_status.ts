@@ -81,17 +81,23 @@ export async function retryFailed(tx: Tx, { account_id, id }: CampaignId): Promi
       WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id AND r.contact_id = e.contact_id
         AND r.run = e.campaign_run AND r.email_id = e.id AND r.state = 'm'
       RETURNING r.run, r.variant, e.sent_at, e.id, e.domain_id
-    ), measured AS ( -- subtracts the failures, as count_deliveries.sql subtracts a delivery that bounces later
-      SELECT count_metrics(array_agg(ROW(${account_id}, NULL, a.domain_id, ${id}, v.created_at, 'failed', -1)::metric_move))
-      FROM again a CROSS JOIN LATERAL (
-        SELECT created_at FROM email_events v WHERE v.account_id = ${account_id} AND v.email_id = a.id AND v.type = 'failed'
+    ), counted_once AS ( -- the events that were counted, and which the new email may count again
+      SELECT a.run, a.variant, a.domain_id, t.type, v.created_at
+      FROM again a CROSS JOIN unnest(ARRAY['failed', 'delivery_delayed']) AS t(type) CROSS JOIN LATERAL (
+        SELECT created_at FROM email_events v WHERE v.account_id = ${account_id} AND v.email_id = a.id AND v.type = t.type
         ORDER BY v.id LIMIT 1
       ) v
+    ), measured AS ( -- subtracts them, as count_deliveries.sql subtracts a delivery that bounces later
+      SELECT count_metrics(array_agg(ROW(${account_id}, NULL, o.domain_id, ${id}, o.created_at, o.type, -1)::metric_move))
+      FROM counted_once o
     ), counted AS (
-      SELECT count_campaigns(array_agg(ROW(${account_id}, ${id}, a.run, a.variant, f.name, -1)::campaign_move))
-      FROM again a
-      -- A failure that was reported later counts as sent too, and so will the new email.
-      CROSS JOIN LATERAL unnest(CASE WHEN a.sent_at IS NULL THEN ARRAY['failed'] ELSE ARRAY['failed', 'sent'] END) AS f(name)
+      SELECT count_campaigns(array_agg(ROW(${account_id}, ${id}, f.run, f.variant, f.name, -1)::campaign_move))
+      FROM (
+        SELECT run, variant, 'failed' AS name FROM again
+        -- A failure that was reported later counts as sent too, and so will the new email.
+        UNION ALL SELECT run, variant, 'sent' FROM again WHERE sent_at IS NOT NULL
+        UNION ALL SELECT run, variant, 'delayed' FROM counted_once WHERE type = 'delivery_delayed'
+      ) f
     )
     SELECT (SELECT count(*) FROM again) AS count, (SELECT count(*) FROM counted) AS counted,
       (SELECT count(*) FROM measured) AS measured

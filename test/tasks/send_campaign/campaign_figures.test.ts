@@ -132,6 +132,31 @@ t.test('a failed recipient counts once in the metrics, however often the campaig
   }
 })
 
+t.test('a recipient counts once as delayed if the email of a retried campaign is delayed again', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@b.com'])
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  const settle = async (outcome: 'deferred' | 'failed') => {
+    await pool.pg.query('UPDATE deliveries SET next_at = now() WHERE account_id = $1', [account.id])
+    const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
+    await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), outcome, reason: 'x' }])
+  }
+  const delayed = async () => {
+    const query = 'SELECT sum(delivery_delayed)::integer AS delayed FROM email_metrics WHERE account_id = $1'
+    return (await pool.pg.query(query, [account.id])).rows[0].delayed
+  }
+  for (let n = 0; n < 2; n++) {
+    await send_campaign(campaign, work)
+    for (const outcome of ['deferred', 'deferred', 'failed'] as const) await settle(outcome)
+    await send_campaign(campaign, work)
+    t.equal(await delayed(), 1)
+    shows(t, await figuresOf(world, campaign), { failed: 1, delayed: 1 })
+    await retryCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
+    t.equal(await delayed(), 0)
+  }
+})
+
 t.test('a retried recipient counts as sent only while its last email is accepted', async t => {
   const account = await newAccount(world)
   await addContacts(world, account, ['ann@b.com'])
