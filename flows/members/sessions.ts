@@ -5,25 +5,19 @@ import { memberAddress } from '#lib/members/new_member.ts'
 import { hashPassword, isPassword } from '#lib/members/password.ts'
 import { generateToken, hashToken } from '#lib/members/secret_token.ts'
 import { networkOf } from '#lib/net/client_address.ts'
-import { createUseCounter, type UseCounter } from '#sql/accounts/rate_limits.ts'
+import type { UseCounter } from '#sql/accounts/rate_limits.ts'
 import { findLogin, listOwnAccounts, setPassword } from '#sql/members/members.ts'
 import { deleteSessions, findSession, hasSession, insertSession, type Session } from '#sql/members/sessions.ts'
+import { checkInTurn, limitTries } from './tries.ts'
 
 /** The client from which a member signs in. */
 export type Client = { client_address: string; user_agent: string }
 
 type Services = Pick<Foundation, 'pool' | 'secrets'>
 
-const TRIES_PER_MINUTE = 5
 const MAX_USER_AGENT = 500
 
 const WRONG = 'The address or the password is wrong.'
-
-/** Counts failed attempts to sign in, per member address and network of the client, across all processes. */
-export function createCountTries({ pool, log }: Foundation): UseCounter {
-  const onError = (err: unknown) => log.warn({ err }, 'each process counts attempts to sign in separately')
-  return createUseCounter(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
-}
 
 /**
  * Checks an address and a password; returns the token of a new session.
@@ -38,7 +32,9 @@ export async function signIn(
   const email = memberAddress(given.email) ?? given.email.trim().toLowerCase()
   return startFound(services, client, email, async () => {
     const member = await findLogin(services.pool, email)
-    const isRight = await isPassword(given.password, member?.password ?? null)
+    const isRight = await checkInTurn(networkOf(client.client_address), () =>
+      isPassword(given.password, member?.password ?? null),
+    )
     if (!member || !isRight) throw new ApiError('validation_error', WRONG)
     return { member_id: member.id, password: member.password }
   })
@@ -62,18 +58,6 @@ export async function startFound(
   const key = `${networkOf(client.client_address)} ${name}`.slice(0, 400)
   const found = await limitTries(services.countTries, key, find)
   return startSession(services, found, client)
-}
-
-/** @throws {ApiError} `rate_limit_exceeded` after five failures within a minute; the errors of `run` */
-async function limitTries<T>(countTries: UseCounter, key: string, run: () => Promise<T>): Promise<T> {
-  const { isAllowed, reset_s } = await countTries.count(key)
-  if (!isAllowed) {
-    const headers = { 'retry-after': String(reset_s) }
-    throw new ApiError('rate_limit_exceeded', `Too many tries. Try again in ${reset_s} seconds.`, { headers })
-  }
-  const result = await run()
-  await countTries.giveBack(key)
-  return result
 }
 
 /**

@@ -49,6 +49,20 @@ t.test('wrong passwords are counted per address, and per /64 network for IPv6', 
   t.equal(await signIn(email, PASSWORD, api, '2001:db8:0:1::'), 303, 'another network')
 })
 
+t.test('a flood of tries from one network, each with another address, delays no member of another network', async t => {
+  const { email } = await newMember(world, account.id, 'owner')
+  let done = 0
+  const flood = Array.from({ length: 60 }, async (_, n) => {
+    const status = await signIn(`nobody-${n}@flood.com`, 'wrong', api, '198.51.100.1')
+    done++
+    return status
+  })
+  await Promise.race(flood)
+  t.equal(await signIn(email, PASSWORD, api, '198.51.100.2'), 303)
+  t.ok(done < 30, `${done} of 60 tries were checked first`)
+  for (const status of await Promise.all(flood)) t.ok(status === 422 || status === 429, `status ${status}`)
+})
+
 t.test('a passkey that is unknown, or no passkey at all, is refused', async t => {
   const headers = { 'sec-fetch-site': 'same-origin' }
   for (const credential of ['', 'null', '{"id":"unknown"}', '{"id":"\\u0000"}']) {
