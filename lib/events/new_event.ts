@@ -20,7 +20,7 @@ const payload = Payload.nullish()
 export type ContactOfEvent = { contact_id: string } | { email: string }
 
 const Members = z.object({
-  event: name.describe(`Name of the event: ${EVENT_NAME} Required.`),
+  event: name.describe(`Name of the event. ${EVENT_NAME} Required.`),
   name: name.describe(alias('event')),
   event_name: name.describe(alias('event')),
   domain: z.string().nullish().describe('Name or id of the domain of the contact. Default: that of the API key.'),

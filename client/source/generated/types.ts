@@ -2668,7 +2668,7 @@ export type NewEngagementFilter = {
 }
 
 export type NewEvent = {
-  /** Name of the event: Up to 255 characters, which must not begin with `service:`. Required. */
+  /** Name of the event. Up to 255 characters, which must not begin with `service:`. Required. */
   event?: string | null
   /** The same as `event`. */
   name?: string | null
