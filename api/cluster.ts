@@ -13,8 +13,8 @@ const REPLACE_AFTER_MS = 1_000
 export function forkProcesses(count: number): Running {
   const stopping = new AbortController()
   const { signal } = stopping
-  // Otherwise this process accepts connections and hands them on. It keeps one open for ever that it was handing to a process
-  // which was killed at that moment, and its client waits.
+  // Otherwise this process accepts connections and hands them on. If a process is killed while one is handed to it, that connection
+  // stays open, and its client waits forever.
   cluster.schedulingPolicy = cluster.SCHED_NONE
 
   const keepRunning = async (forked: Worker): Promise<void> => {
