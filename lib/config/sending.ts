@@ -45,7 +45,7 @@ export const sending = {
     .enum(['hold', 'resend'])
     .default('hold')
     .describe(
-      'The same for emails of campaigns. Those of automations follow `IN_DOUBT`. Decide about held emails with `POST /campaigns/:id/in-doubt` or the command `campaign in-doubt`.',
+      'The same for emails of campaigns. Those of automations follow `IN_DOUBT`. Decide about held emails with `POST /api/campaigns/:id/in-doubt` or the command `campaign in-doubt`.',
     ),
   SIMULATOR_DOMAIN: domain
     .default('simulator.internal')

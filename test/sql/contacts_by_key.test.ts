@@ -12,7 +12,7 @@ const OTHERS = 40_000
 /** A statement that reads all contacts or opt-outs of the account discards nearly 3,000 or 500. */
 const MOST_DISCARDED = 100
 
-/** Postgres plans its own statements for these, well only from the sixth time on a connection. */
+/** Postgres checks foreign keys with statements of its own, whose plans are good only from the sixth time on a connection. */
 const FOREIGN_KEY_CHECK = 'SELECT 1 FROM ONLY'
 
 const opened = await openWorld(t, { MAIL_TRANSPORT: 'capture' })

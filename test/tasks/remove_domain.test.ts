@@ -9,7 +9,7 @@ const world = await openWorld(t)
 const { pg } = world.pool
 const work = openWork(t, world)
 
-/** Opens an account with two domains. `removeOther` deletes the second with its contacts, and what is left of it. */
+/** Opens an account with two domains. `removeOther` deletes the second with its contacts, and runs the job that removes the rest. */
 async function open() {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)

@@ -41,7 +41,7 @@ t.test('a body nested too deep is refused before it is parsed', async t => {
   const message = 'The body is nested deeper than 100 levels.'
   for (const open of ['[', '{"a":', '[{"a":']) {
     for (const path of ['/api/emails', '/api/emails/batch', '/api/webhooks', '/api/templates']) {
-      // It is not valid JSON either: a parser would say that instead.
+      // The text is also incomplete, which a parser would report instead.
       const { status, body } = await api.request('POST', path, { raw: open.repeat(150_000) })
       t.same([status, body], [422, refusal(message)], `${path} ${open}`)
     }

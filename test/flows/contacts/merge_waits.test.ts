@@ -13,7 +13,7 @@ const account = await newAccount(world)
 const api = await startApi(t, world, account.key)
 const imports = new Imports(api, account.key, openWork(t, world).importer)
 
-/** How long others write if the import does not end before. */
+/** How long others write if the import does not end sooner. */
 const PATIENCE_MS = 30_000
 
 /** Transactions that write contacts, one after another, until the signal stops them; returns how many have failed. */

@@ -19,7 +19,7 @@ const damage = fc.record({
   drop: fc.nat({ max: 2 }),
   put: fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '\n', '\0', '\ufeff', '[]', '1'),
 })
-/** Blanks after a comma or a bracket, inside strings too, so that arrays become long. */
+/** Place of a long row of spaces, which makes arrays long if it is after a comma or a bracket. */
 const padding = fc.nat()
 type Damage = { at: number; drop: number; put: string }
 

@@ -165,7 +165,7 @@ t.test('contacts without opens for long are skipped', async t => {
     [100, 1, 20],
     [10, 1, null],
     [100, 1, 40],
-    [100, 50, 49], // got no email since
+    [100, 50, 49], // got no email after the last open
     [null, null, null],
     [100, 1, null],
   ].entries() as Iterable<[number, (number | null)[]]>) {

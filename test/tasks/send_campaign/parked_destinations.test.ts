@@ -9,7 +9,7 @@ import { openWork } from '#test/support/sending.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
-/** More than two claims pass. */
+/** More destinations than two claims look at. */
 const PARKED = 5_000
 
 async function queueMail(...domains: string[]): Promise<string> {

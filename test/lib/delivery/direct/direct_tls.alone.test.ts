@@ -49,7 +49,7 @@ t.test('a host with broken TLS is remembered for a while', async t => {
   const transport = world.transport()
   const before = broken.connections
   shows(t, await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
-  const late = { fence: () => sleep(50, true) } // by then the drop is known
+  const late = { fence: () => sleep(50, true) } // by then the client knows that the connection is gone
   shows(t, await send(transport, 'drop-pre-dot@broken.com', late), { outcome: 'deferred' }, 'which ends the connection')
   shows(t, await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
   t.equal(broken.connections, before + 3, 'TLS was tried once')
