@@ -13,7 +13,7 @@ export async function lockStopped(tx: Tx, { account_id, campaign_id }: Campaign)
     JOIN campaigns g ON g.account_id = u.account_id AND g.id = u.campaign_id
     WHERE u.account_id = ${account_id} AND u.campaign_id = ${campaign_id} AND u.finished_at IS NULL
       AND g.status IN ('canceled', 'failed')
-    ORDER BY u.run LIMIT 1 FOR NO KEY UPDATE OF u SKIP LOCKED
+    ORDER BY u.run LIMIT 1 FOR SHARE OF g FOR NO KEY UPDATE OF u SKIP LOCKED
   `)
   return run
 }

@@ -12,7 +12,7 @@ import {
   sendUntil,
   setStatus,
 } from '#test/support/campaigns.ts'
-import { openTransaction } from '#test/support/database/locks.ts'
+import { openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -81,4 +81,18 @@ t.test('a claim skips a locked campaign without waiting', async t => {
   t.strictSame(await claim(), [])
   await other.rollback()
   t.equal((await claim()).length, 1)
+})
+
+t.test('a canceled campaign is removed while the rest of it is canceled, without a deadlock', async t => {
+  const campaign = await begin(2)
+  await setStatus(world, campaign, 'canceled')
+  // The removal locks the campaign, and then its runs.
+  const removal = await openTransaction(t, world)
+  await removal.query('SELECT FROM campaigns WHERE id = $1 FOR UPDATE', [campaign.campaign_id])
+  const cleared = send_campaign(campaign, work)
+  await untilBlocked(world, '%campaign%')
+  await removal.query(`SET LOCAL lock_timeout = '200ms'`) // Postgres looks for deadlocks after a second
+  await removal.query('DELETE FROM campaigns WHERE id = $1', [campaign.campaign_id])
+  await removal.commit()
+  await t.resolves(cleared)
 })
