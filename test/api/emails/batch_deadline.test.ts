@@ -4,6 +4,7 @@ import { toDraft } from '#flows/sending/draft_emails.ts'
 import { sweepBatches } from '#flows/sending/process_batch.ts'
 import { fingerprint } from '#lib/json/canonical_json.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
+import { setWarmUp } from '#sql/safety/platform.ts'
 import { type BatchId, findBatchByKey, insertBatch, judgeBatch, storeBatchSlice } from '#sql/sending/batches.ts'
 import { startApi } from '#test/support/api.ts'
 import { givePlan } from '#test/support/database/states.ts'
@@ -19,6 +20,7 @@ const worker = await startWorker(world)
 t.teardown(() => worker.stop())
 const { pg } = world.pool
 await givePlan(world, account, { emails_per_day: 1000 })
+await setWarmUp(world.pool, 1000)
 
 type Sent = { name: string; sent: { index: number; id: string }[]; sent_count: number }
 
@@ -59,15 +61,17 @@ async function stored(ids: string[]): Promise<{ id: string; subject: string }[]>
   return (await pg.query('SELECT id, subject FROM emails WHERE id = ANY ($1) ORDER BY id', [ids])).rows
 }
 
-/** Returns the debited quota; throws unless it equals the number of stored emails. */
+/** Returns the debited quota; throws unless it and the usage of the warm-up equal the number of stored emails. */
 async function used(): Promise<number> {
   const { rows } = await pg.query(
     `SELECT coalesce((SELECT sum(emails) FROM usage_minutes WHERE account_id = $1), 0)::int AS used,
+      coalesce((SELECT sum(emails) FROM warm_up_usage WHERE account_id = $1), 0)::int AS warmed,
       (SELECT count(*) FROM emails WHERE account_id = $1)::int AS emails`,
     [account.id],
   )
-  if (rows[0].used !== rows[0].emails) throw new Error(JSON.stringify(rows[0]))
-  return rows[0].used
+  const { used, warmed, emails } = rows[0]
+  if (used !== emails || warmed !== emails) throw new Error(JSON.stringify(rows[0]))
+  return used
 }
 
 t.test('a batch is stored by the web process if there is no worker', async t => {
