@@ -94,6 +94,7 @@ t.test('an expired suppression is ignored, then purged', async t => {
   t.equal(status, 201, 'a new suppression replaces it')
   t.match(again, { reason: 'manual', expires_at: null })
   t.not(again.id, body.id)
+  t.ok(Object(again).created_at > Object(body).created_at)
 
   await suppress({ email: 'other@b.com' })
   await expire('other@b.com')
