@@ -14,6 +14,7 @@ import { passesOf, verdictsOf } from '#test/support/mail/dkim.ts'
 import { acceptEmail, deliverEmails, openWork, TEST_TIMES } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
+import { subscribe, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const { server, zone } = await startZone(t)
@@ -49,6 +50,8 @@ t.test('mail is signed with RSA, and with Ed25519 once DNS has its record', asyn
 
 t.test('POST /domains/:id/dkim/rotate makes keys once; each signs when DNS has it', async t => {
   const domain = await verifiedDomain('turning.com')
+  await subscribe(world, account.id, ['domain.updated'])
+  const countTold = async () => (await takeEvents(world, account.id)).filter(({ data }) => data.id === domain.id).length
   const before = domain.records.map(({ name }) => name)
   const answers = await Promise.all([rotate(domain.id), rotate(domain.id)])
   for (const { status } of answers) t.equal(status, 200)
@@ -59,14 +62,18 @@ t.test('POST /domains/:id/dkim/rotate makes keys once; each signs when DNS has i
     { record: 'DKIM', name: 'mb2e._domainkey', value: /^v=DKIM1; k=ed25519; p=/, status: 'not_started' },
   ])
   t.equal(added.length, 2, 'one of three requests created the keys')
+  t.equal(await countTold(), 1)
   await check(domain.id)
   t.strictSame(await signaturesOf(domain), passesOf(1), 'the new keys are not published yet')
+  t.equal(await countTold(), 0)
 
   publish(zone, { ...rotated, records: added.slice(1) })
   await check(domain.id)
   t.strictSame(await signaturesOf(domain), ['rsa-sha256 mb1 pass', 'ed25519-sha256 mb2e pass'])
   publish(zone, { ...rotated, records: added })
+  t.equal(await countTold(), 1)
   await Promise.all([check(domain.id), check(domain.id)])
+  t.equal(await countTold(), 1)
   t.strictSame(await signaturesOf(domain), passesOf(2))
   t.strictSame(await statesOf(domain.id), { mb1: 'retired', mb1e: 'retired', mb2: 'active', mb2e: 'active' })
   const { records } = (await api.request('GET', `/api/domains/${domain.id}`)).body as unknown as PresentedDomain

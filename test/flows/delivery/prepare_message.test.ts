@@ -41,10 +41,14 @@ t.test('every message is signed; an email without a signing key waits', async t 
   t.match((await prepare(id)).message.toString(), /^DKIM-Signature: v=1;/)
   const keyless = await newAccount(world)
   const email = { account_id: keyless.id, id: await acceptEmail(world, keyless) }
-  await world.pool.pg.query('DELETE FROM dkim_keys WHERE account_id = $1', [keyless.id])
+  const setState = (state: string) =>
+    world.pool.pg.query('UPDATE dkim_keys SET state = $2 WHERE account_id = $1', [keyless.id, state])
+  await setState('retired')
   const error = await prepareMessage(email).catch(error => error)
   t.match(error, { message: 'Its domain has no signing key.' })
   t.notOk(error instanceof UnsendableError || error instanceof ComposeError, 'the error is not final')
+  await setState('active')
+  t.match(await prepareMessage(email), { sender: { name: keyless.domain } }, 'nor is it remembered')
 })
 
 t.test('concurrent emails each get their own message or error', async t => {
