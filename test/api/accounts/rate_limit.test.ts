@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { createApiKey } from '#flows/accounts/create_api_key.ts'
 import { layFoundation } from '#flows/process/run_process.ts'
 import { createLog } from '#lib/log.ts'
 import { sql } from '#sql/pool.ts'
@@ -35,6 +36,18 @@ t.test('every response has RateLimit headers, and a 429 has Retry-After', async 
   t.equal(first?.headers.get('retry-after'), null)
   t.equal(last?.headers.get('retry-after'), last?.headers.get('ratelimit-reset'))
   t.match(last?.body, { statusCode: 429, name: 'rate_limit_exceeded', message: /at most 2 per minute/ })
+})
+
+t.test('a request that its key may not make counts as no send', async t => {
+  const api = await openApi(t, 1)
+  const scope = { account_id: account.id, name: 'sender', permission: 'sending_access', domain_id: null } as const
+  const key = await createApiKey(world.pool, world.secrets, { ...scope, expires_at: null })
+  const headers = { 'x-forwarded-for': '1.0.0.98' }
+  for (let n = 0; n < 2; n++) {
+    const refused = await api.request('POST', '/api/emails/receiving/x/reply', { key, body: {}, headers })
+    shows(t, refused, { status: 401, body: { name: 'restricted_api_key' } })
+  }
+  shows(t, await send(api, '1.0.0.98'), { status: 200 })
 })
 
 t.test('replies and forwards count as sends', async t => {

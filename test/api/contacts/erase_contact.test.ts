@@ -198,36 +198,42 @@ t.test('an address that is no contact any more is erased', async t => {
   shows(t, await call('DELETE', `/contacts/${person}?erase=true&domain=${account.domain}`), { id: person })
 })
 
-t.test('erasing finds the runs of a contact that was deleted and created again, but none of another domain', async t => {
-  const person = 'again@erase.com'
-  const first = (await post('/contacts', { email: person, domain: account.domain })).body.id
-  const other = { account_id: account.id, id: newId(), name: `third.${account.domain}`, status: 'verified' } as const
-  await addDomain(world.pool, world.secrets, other)
-  const { pg } = world.pool
-  for (const [domain_id, contact_id] of [
-    [account.domain_id, first],
-    [other.id, newId()],
-  ]) {
-    await pg.query(
-      `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, status, due_at, payload)
+t.test(
+  'erasing finds the runs of a contact that was deleted and created again, but none of another domain',
+  async t => {
+    const person = 'again@erase.com'
+    const first = (await post('/contacts', { email: person, domain: account.domain })).body.id
+    const other = { account_id: account.id, id: newId(), name: `third.${account.domain}`, status: 'verified' } as const
+    await addDomain(world.pool, world.secrets, other)
+    const { pg } = world.pool
+    for (const [domain_id, contact_id] of [
+      [account.domain_id, first],
+      [other.id, newId()],
+    ]) {
+      await pg.query(
+        `INSERT INTO automation_runs (account_id, id, automation_id, version, domain_id, contact_id, contact_email, status, due_at, payload)
        VALUES ($1, $2, $2, 1, $3, $4, $5, 'completed', NULL, '{"phone": "1"}')`,
-      [account.id, newId(), domain_id, contact_id, person],
+        [account.id, newId(), domain_id, contact_id, person],
+      )
+      const campaign = newId()
+      await pg.query('INSERT INTO campaigns (account_id, id, domain_id) VALUES ($1, $2, $3)', [
+        ...[account.id, campaign, domain_id],
+      ])
+      await pg.query(
+        `INSERT INTO campaign_recipients (account_id, campaign_id, contact_id, email, state) VALUES ($1, $2, $3, $4, 'x')`,
+        [account.id, campaign, contact_id, person],
+      )
+    }
+    await api.request('DELETE', `/api/contacts/${first}`)
+    const { id } = (await post('/contacts', { email: person, domain: account.domain })).body
+    shows(t, await api.request('DELETE', `/api/contacts/${id}?erase=true`), { body: { id } })
+    const left = [{ domain_id: other.id }]
+    t.strictSame(
+      (await pg.query('SELECT domain_id FROM automation_runs WHERE contact_email = $1', [person])).rows,
+      left,
     )
-    const campaign = newId()
-    await pg.query('INSERT INTO campaigns (account_id, id, domain_id) VALUES ($1, $2, $3)', [
-      ...[account.id, campaign, domain_id],
-    ])
-    await pg.query(
-      `INSERT INTO campaign_recipients (account_id, campaign_id, contact_id, email, state) VALUES ($1, $2, $3, $4, 'x')`,
-      [account.id, campaign, contact_id, person],
-    )
-  }
-  await api.request('DELETE', `/api/contacts/${first}`)
-  const { id } = (await post('/contacts', { email: person, domain: account.domain })).body
-  shows(t, await api.request('DELETE', `/api/contacts/${id}?erase=true`), { body: { id } })
-  const left = [{ domain_id: other.id }]
-  t.strictSame((await pg.query('SELECT domain_id FROM automation_runs WHERE contact_email = $1', [person])).rows, left)
-  const recipients = `SELECT g.domain_id FROM campaign_recipients r
+    const recipients = `SELECT g.domain_id FROM campaign_recipients r
     JOIN campaigns g ON g.account_id = r.account_id AND g.id = r.campaign_id WHERE r.email = $1`
-  t.strictSame((await pg.query(recipients, [person])).rows, left)
-})
+    t.strictSame((await pg.query(recipients, [person])).rows, left)
+  },
+)

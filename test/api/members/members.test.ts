@@ -75,7 +75,10 @@ t.test('owners and admins create, change and delete API keys', async t => {
   )
   t.equal((await askAs(admin, 'PATCH', `/api-keys/${id}`, { body: { ...whole, domain_id: null } })).status, 200)
   const past = { expires_at: '2020-01-01T00:00:00Z' }
-  for (const [method, path] of [['POST', '/api-keys'], ['PATCH', `/api-keys/${id}`]] as const) {
+  for (const [method, path] of [
+    ['POST', '/api-keys'],
+    ['PATCH', `/api-keys/${id}`],
+  ] as const) {
     const { body } = await askAs(admin, method, path, { body: { name: 'late', ...past } })
     shows(t, body, { statusCode: 422, message: '`expires_at` must lie in the future.' })
   }

@@ -161,7 +161,12 @@ t.test('accept_emails calls explain_quota once for many emails', async t => {
 t.test('emails of several accounts in one statement each get the limits of their own account', async t => {
   const senders = [await newLimitedAccount(0), await newLimitedAccount(1)]
   for (const sender of senders) await world.pool.transaction(tx => acceptEmails(tx, [draft({ sender })]))
-  const outcomes = await world.pool.transaction(tx => acceptEmails(tx, senders.map(sender => draft({ sender }))))
+  const outcomes = await world.pool.transaction(tx =>
+    acceptEmails(
+      tx,
+      senders.map(sender => draft({ sender })),
+    ),
+  )
   t.strictSame(
     refusals(outcomes).map(([, { fault, detail }]) => [fault, detail.limit]),
     [0, 1].map(limit => ['daily_quota_exceeded', limit]),
