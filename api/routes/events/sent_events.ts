@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { apiOrigin, CONTACT_WRITE_ERRORS } from '#api/contact_ref.ts'
 import type { Context } from '#api/context.ts'
 import { readRequestKey } from '#api/middleware/idempotency.ts'
+import { auditChange } from '#api/operations/audit.ts'
 import { json } from '#api/operations/bodies.ts'
 import { operation } from '#api/operations/operation.ts'
 import { answerRequested, KEY_ERRORS } from '#api/send_requested.ts'
@@ -39,7 +40,7 @@ export const sentEvents = [
   operation<Record<never, never>, undefined, unknown, EventDefinition | SentEvent>('POST /events', {
     id: 'createEvent',
     access: 'full',
-    isAudited: false,
+    isAudited: false, // what is sent; a definition is audited below
     summary: 'Define an event, or send one',
     description:
       'A body without a contact defines an event: its name and the types of its payload. A body with `contact_id` or `email` ' +
@@ -53,7 +54,9 @@ export const sentEvents = [
     const { body } = ctx.state
     if (isSent(body)) return send(ctx, '/events')
     const definition = parse(NewEventDefinition, body)
-    return answerRequested(ctx, '/events', tx => defineEvent(tx, account_id, definition))
+    const defined = await answerRequested(ctx, '/events', tx => defineEvent(tx, account_id, definition))
+    if (!ctx.state.is_replay) await auditChange(ctx, 'createEvent', '/events', defined)
+    return defined
   }),
 
   operation('POST /events/send', {
