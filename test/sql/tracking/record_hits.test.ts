@@ -217,6 +217,34 @@ t.test('a burst of clicks becomes machine clicks, and its counts are taken back'
   )
 })
 
+t.test('a burst takes back only the events of its own links', async t => {
+  const email = await makeTracked(world, account, { links: 4, delivered_ago: 3_600 })
+  await recordHits(world.pool, [makeHit(email, 0, -600_000)])
+  for (const link of [1, 2, 3]) await recordHits(world.pool, [makeHit(email, link, link * 500 - 20_000)])
+  const clicks = (await readEvents(email)).filter(({ type }) => type === 'clicked')
+  t.strictSame(
+    clicks.toSorted((a, b) => a.link - b.link).map(event => [event.link, event.class]),
+    [0, 1, 2, 3].map(link => [link, link === 0 ? 'human' : 'machine']),
+  )
+})
+
+t.test('a click counts for the link of its variant, and not for a recipient who got another email since', async t => {
+  const campaign = await makeCampaign(world, account)
+  const [email, later] = [await makeTracked(world, account, { campaign }), await makeTracked(world, account)]
+  await pg.query('UPDATE campaign_recipients SET variant = 1, email_id = $2 WHERE email_id = $1', [
+    ...[email.email_id, later.email_id],
+  ])
+  await pg.query(
+    `INSERT INTO campaign_links (account_id, campaign_id, variant, link, url)
+     SELECT account_id, campaign_id, 1, link, url FROM campaign_links WHERE campaign_id = $1`,
+    [campaign.id],
+  )
+  await recordHits(world.pool, [makeHit(email, 1, -5_000)])
+  const links = 'SELECT variant, link FROM campaign_links WHERE campaign_id = $1 AND clicks > 0'
+  t.strictSame((await pg.query(links, [campaign.id])).rows, [{ variant: 1, link: 1 }])
+  shows(t, await readRecipient(later), { opens: 0, clicks: 0, first_clicked_at: null })
+})
+
 t.test('an open by the client of a burst is by a machine, before or after the burst', async t => {
   const campaign = await makeCampaign(world, account)
   const scanner = { ip: '198.51.100.9' }
