@@ -86,6 +86,8 @@ t.test('senders with irregular and regular addresses are accepted', async t => {
     'app@web_1.y.com',
     'root@[192.0.2.1]',
     'a@y',
+    'a@xn--bcher-kva.de',
+    'jürgen@xn--bcher-kva.de',
   ]) {
     t.match(await client.send(`u@${ours}`, `Subject: from ${from}\r\n\r\nx`, from), /^250 /, from)
     const { rows } = await world.pool.pg.query('SELECT mail_from FROM received_emails ORDER BY id DESC LIMIT 1')
