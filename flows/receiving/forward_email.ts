@@ -80,7 +80,7 @@ async function receivedAt(db: Queryable, account_id: string, { received_for }: E
   )
   const from = addresses.find(({ domain }) => names.includes(domain))
   if (from) return from
-  const message = 'Missing `from` field: the domain that received this email cannot send.'
+  const message = 'Missing `from` field: no address that received this email can send.'
   throw new ApiError('missing_required_field', message)
 }
 

@@ -289,8 +289,11 @@ t.test('a forward is refused if a part is missing or too large', async t => {
   const forward = () => ask(id, 'forward', { to: 'bob@y.com' })
   const change = (set: string) => world.pool.pg.query(`UPDATE ${set}`)
   await change(`domains SET sending = false, receiving = true WHERE id = '${account.domain_id}'`)
-  t.match(await forward(), { status: 422, body: { name: 'missing_required_field', message: /`from`/ } })
+  const message = 'Missing `from` field: no address that received this email can send.'
+  t.match(await forward(), { status: 422, body: { name: 'missing_required_field', message } })
   await change(`domains SET sending = true WHERE id = '${account.domain_id}'`)
+  const other = await receive(work, account, 'Subject: a\r\n\r\nb', { received_for: [`grüße@${account.domain}`] })
+  t.match(await ask(other, 'forward', { to: 'bob@y.com' }), { status: 422, body: { message } })
   const ofFile = `id = (SELECT blob_id FROM received_attachments WHERE received_email_id = '${id}')`
   await change(`blobs SET size = ${25 * 1024 * 1024 + 1} WHERE ${ofFile}`)
   t.match(await forward(), { status: 422, body: { name: 'validation_error', message: /larger/ } })
