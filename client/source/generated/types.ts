@@ -583,7 +583,7 @@ export type CampaignRecipient = {
   count: number | null
   /** Links that it clicked, most clicked first. */
   clicked_links: RecipientLink[]
-  /** Kind of the bounce; null: its email has not bounced. */
+  /** Kind of the bounce; null: its email has not bounced, or its events are deleted. */
   bounce_type: "permanent" | "transient" | "undetermined" | null | (string & {})
   /** When a mail server accepted its email. */
   sent_at: string | null

@@ -39,7 +39,7 @@ export const CampaignRecipient = z
       .nullable()
       .describe('`opens` if the query has `type=opened`, `clicks` if it has `type=clicked`; else null.'),
     clicked_links: z.array(ClickedLink).describe('Links that it clicked, most clicked first.'),
-    bounce_type: BounceType.nullable().describe('Kind of the bounce; null: its email has not bounced.'),
+    bounce_type: BounceType.nullable().describe('Kind of the bounce; null: its email has not bounced, or its events are deleted.'),
     sent_at: z.date().nullable().describe('When a mail server accepted its email.'),
     opened_at: z.date().nullable().describe('First open.'),
     clicked_at: z.date().nullable().describe('First click.'),
@@ -84,10 +84,10 @@ const reason = sql.fragment`
   ) ELSE r.reason END`
 
 const bounceType = sql.fragment`
-  CASE WHEN e.status = 'bounced' THEN coalesce((
-    SELECT lower(v.data -> 'bounce' ->> 'type') FROM email_events v
+  CASE WHEN e.status = 'bounced' THEN (
+    SELECT coalesce(lower(v.data -> 'bounce' ->> 'type'), 'undetermined') FROM email_events v
     WHERE v.account_id = e.account_id AND v.email_id = e.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1
-  ), 'undetermined') END`
+  ) END`
 
 const clickedLinks = sql.fragment`
   CASE WHEN r.clicks = 0 THEN '[]' ELSE (

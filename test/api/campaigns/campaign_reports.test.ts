@@ -20,7 +20,9 @@ await api.request('POST', `/api/campaigns/${id}/send`)
 const delivered = { status: 'delivered', state: 'delivered' }
 const person = (n: number): [string, string] => [contacts[n] as string, ADDRESSES[n] as string]
 const email_id = await addRecipient(world, account, id, person(0), { state: 'm', email: delivered })
-await addRecipient(world, account, id, person(1), { state: 'm', email: { status: 'bounced', state: 'bounced' } })
+const bounced = { status: 'bounced', state: 'bounced' }
+const bounced_id = await addRecipient(world, account, id, person(1), { state: 'm', email: bounced })
+await query(`INSERT INTO email_events (account_id, email_id, type) VALUES ($1, $2, 'bounced')`, [account.id, bounced_id])
 await addRecipient(world, account, id, person(2), { state: 'x', reason: 'unsubscribed' })
 
 t.test('GET /campaigns/:id/stats sums counts over shards, and returns rates', async t => {
@@ -131,6 +133,9 @@ t.test('GET /campaigns/:id/recipients lists recipients and why others were left 
   t.strictSame(await list('type=bounced'), [contacts[1]])
   t.strictSame(await list('bounce_type=undetermined'), [contacts[1]])
   t.strictSame(await list('type=bounced&bounce_type=permanent'), [])
+  await query('SELECT forget_emails(ARRAY[$1::uuid], ARRAY[$2::uuid])', [account.id, bounced_id])
+  const { data } = await get(`/campaigns/${id}/recipients?type=bounced`)
+  shows(t, data, [{ id: contacts[1], status: 'bounced', bounce_type: null }], 'its events are deleted')
   t.strictSame(await list('type=suppressed'), [contacts[2]])
   t.strictSame(await list('email=A@b.com'), [contacts[0]])
   t.strictSame(await list(`limit=1&after=${contacts[2]}`), [contacts[1]])
