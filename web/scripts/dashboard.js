@@ -29,6 +29,14 @@ document.addEventListener('turbo:click', event => {
   if (event.target.getAttribute('href').startsWith('#')) event.preventDefault()
 })
 
+// Leaves error pages to the browser: Turbo would run the scripts again.
+document.addEventListener('turbo:before-fetch-response', event => {
+  const { succeeded, response } = event.detail.fetchResponse
+  if (succeeded || event.target !== document.documentElement) return
+  event.preventDefault()
+  location.assign(response.url)
+})
+
 document.addEventListener('turbo:before-visit', () => clearTimeout(refreshTimer))
 
 document.addEventListener('turbo:render', () => document.getElementById('problem')?.focus())

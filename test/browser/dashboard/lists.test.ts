@@ -52,6 +52,21 @@ t.test('domains are shown in Unicode, and a list is filtered by one', async t =>
   await owner.waitForSelector('text=No contacts found.')
 })
 
+t.test('a page that is not found runs its scripts once, and the page before is one step back', async t => {
+  const id = await acceptEmail(world, account, { subject: 'Gone' })
+  await owner.goto('/emails')
+  const link = owner.locator(`a[href="/emails/${id}"]`)
+  await link.evaluate(a => a.setAttribute('href', '/emails/01900000-0000-7000-8000-000000000000'))
+  const before = faults.length
+  await owner.click('a[href="/emails/01900000-0000-7000-8000-000000000000"]')
+  await owner.waitForSelector('text=This record does not exist or was deleted.')
+  await owner.waitForLoadState('load')
+  t.strictSame(faults.slice(before), [], 'the scripts run once')
+  await owner.goBack()
+  await owner.waitForSelector('h1:text-is("Emails")')
+  t.equal(new URL(owner.url()).pathname, '/emails')
+})
+
 t.test('all scheduled emails of a page are canceled at once', async t => {
   const scheduled_at = 'in 2 days'
   for (const subject of ['One', 'Two']) {
