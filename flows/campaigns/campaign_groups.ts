@@ -54,7 +54,7 @@ export async function requireGroups(tx: Tx, account_id: string, named: Named, gi
 /** @param found the domain of what a field names; missing if it names nothing or is of every domain */
 function requireDomain(field: string, found: string | null | undefined, domain_id: string): void {
   if (!found || found === domain_id) return
-  throw new ApiError('validation_error', `\`${field}\` must be of the domain of \`from\`.`)
+  throw new ApiError('validation_error', `\`${field}\` must belong to the domain of \`from\`.`)
 }
 
 /** Returns the id of a template that is given by its id or alias. @throws {ApiError} 404 */

@@ -53,7 +53,7 @@ export async function contactPlace(
   if (audience_id === null) return { account_id, domain_id: await impliedDomain(db, named), audience_id }
   const { domain_id } = orNotFound('Audience', await findAudience(db, account_id, audience_id))
   const given = (named.domain ?? null) === null ? domain_id : await requireDomain(db, named)
-  return given === domain_id ? { account_id, domain_id, audience_id } : fail('`audience_id` must be of the `domain`.')
+  return given === domain_id ? { account_id, domain_id, audience_id } : fail('`audience_id` must belong to `domain`.')
 }
 
 /**

@@ -52,7 +52,7 @@ export class BlobStores {
 
   #storeOf(name: BlobStoreName): BlobStore {
     const store = this.#stores[name]
-    if (!store) throw new Error(`a blob lies in ${name}, which BLOB_STORE does not name any more`)
+    if (!store) throw new Error(`a blob is in ${name}, which BLOB_STORE no longer names`)
     return store
   }
 

@@ -50,6 +50,6 @@ async function checkScope(tx: Tx, account_id: string, scope: Scope): Promise<voi
 }
 
 function expiry(time: Date | null): string | null {
-  if (time && time <= now()) throw new ApiError('validation_error', '`expires_at` must lie in the future.')
+  if (time && time <= now()) throw new ApiError('validation_error', '`expires_at` must be in the future.')
   return time?.toISOString() ?? null
 }

@@ -17,16 +17,16 @@ export type ReadReport = {
   fault: string | null
 }
 
-const UNREAD = 'It looks like a report, and could not be read.'
-const UNKNOWN = 'It is about no delivery: it came to no return path of ours, and shows none.'
+const UNREAD = 'It looks like a report, but could not be read.'
+const UNKNOWN = 'It matches no delivery: it was not sent to a return path of ours, and contains none.'
 
 const RETURN_PATH = /b-[a-z2-7]{42}@[\w.-]{1,255}/gi
 /** Maximum number of return paths looked up per message; more are abuse. */
 const MAX_TOKENS = 5
 
 /**
- * Reads a message if it is a report. Anybody can write one, so it counts only for deliveries whose signed return path
- * it was sent to, regardless of the recipients that it names: only the receiver of an email knows its return path. A complaint is not sent to
+ * Reads a message if it is a report. Anybody can write one, so it counts only for deliveries whose signed return path it was sent
+ * to, regardless of the recipients that it names: only the receiver of an email knows its return path. A complaint is not sent to
  * the return path but contains it in the returned message.
  */
 export async function findReport(

@@ -58,7 +58,7 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   const email = await claimEmailToParse(work.pool, id)
   if (!email) return // deleted, or read by an earlier run
   const isDone = await unsubscribeByEmail(work, email).catch(error => tryAgain(work, id, error))
-  if (email.parse_tries > MAX_DEATHS) return giveUp(work, email, 'Whatever tried to read it died of it.', null, isDone)
+  if (email.parse_tries > MAX_DEATHS) return giveUp(work, email, 'Each process that read it crashed.', null, isDone)
   await room.acquire(email.size)
   try {
     const parsed = await parseRaw(work.blobs, email)

@@ -72,7 +72,7 @@ function placeSteps(given: Step[]): Map<string, number> {
   }
   const positions = new Map<string, number>()
   for (const { key } of [...triggers, ...given.filter(({ type }) => type !== 'trigger')]) {
-    if (positions.has(key)) fail(`The key \`${key}\` is that of two steps: each needs one of its own.`)
+    if (positions.has(key)) fail(`Two steps have the key \`${key}\`: each needs a key of its own.`)
     positions.set(key, positions.size)
   }
   return positions

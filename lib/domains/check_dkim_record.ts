@@ -8,7 +8,7 @@ export function findDkimFault(value: string, texts: string[]): string | null {
   if (isSplit(expected, texts)) return SPLIT
   const keys = texts.map(tagsOf).filter(tags => tags.p !== undefined)
   const [key, another] = keys
-  if (!key) return 'There is a text, but no key: a p= is missing.'
+  if (!key) return 'There is a TXT record, but it has no key: p= is missing.'
   // It is undefined which of several keys is used (section 3.6.2.2).
   if (another) return `There are ${keys.length} keys: leave only one.`
   return whyNotKey(expected, key) ?? whyNotUsable(key)

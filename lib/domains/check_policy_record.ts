@@ -12,7 +12,7 @@ export function findSpfFault(value: string, texts: string[]): string | null {
   if (policies.length > 1) return 'There is more than one SPF record: combine them into one.'
   const [policy] = policies
   if (policy === undefined) {
-    return texts.some(text => /^[\s"]+v=spf1/i.test(text)) ? QUOTED : 'There is a text, but no SPF record.'
+    return texts.some(text => /^[\s"]+v=spf1/i.test(text)) ? QUOTED : 'There is a TXT record, but no SPF record.'
   }
   return findTermFault(policy) ?? whyNotIncluded(value.split(' ')[1] as string, policy.toLowerCase().split(/ +/))
 }

@@ -1,4 +1,4 @@
-/** Times of day in timezones, computed with Intl alone, to compare with the results of Temporal. */
+/** Times of day in time zones, computed with Intl alone, to compare with the results of Temporal. */
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 

@@ -123,7 +123,7 @@ t.test('a domain with contacts is deleted only with_contacts=true', async t => {
   await addContacts(domain.id, 1_500)
   const { id } = await post('/contacts', { email: 'out@b.com', domain: domain.name, unsubscribed: true })
   await post('/events/send', { event: 'viewed', email: 'out@b.com', domain: domain.name })
-  const message = 'The domain has contacts: delete them with it by `?with_contacts=true`.'
+  const message = 'The domain has contacts: add `?with_contacts=true` to delete them with it.'
   shows(t, await remove(`/domains/${domain.id}`), { status: 422, body: { message } })
   shows(t, await remove(`/domains/${domain.id}?with_contacts=yes`), { status: 422 })
   shows(t, await get(`/audiences/${domain.id}`), { contacts_count: 1_501 })

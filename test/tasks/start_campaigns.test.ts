@@ -119,7 +119,7 @@ t.test('campaigns of a deleted domain disappear at once and are removed with the
   const refused = await api.request('DELETE', path, own)
   t.strictSame(
     [refused.status, refused.body.message],
-    [422, 'The domain has campaigns: delete them with it by `?with_contacts=true`.'],
+    [422, 'The domain has campaigns: add `?with_contacts=true` to delete them with it.'],
   )
   shows(t, await api.request('DELETE', `${path}?with_contacts=true`, own), { status: 200 })
   t.equal((await api.request('GET', `/api/campaigns/${id}`, own)).status, 404)

@@ -134,10 +134,7 @@ function insertBehind(
   if (!before) return [...others, added]
   const [first] = connectionsOf(step.type)
   if (!first) {
-    throw new ApiError(
-      'validation_error',
-      `The run ends at a \`${step.type}\`: \`${before.to}\` cannot come behind it.`,
-    )
+    throw new ApiError('validation_error', `The run ends at a \`${step.type}\`: \`${before.to}\` cannot come after it.`)
   }
   return [...others, added, { from: step.key, to: before.to, type: first }]
 }

@@ -78,7 +78,7 @@ function requirePlaced(
   const row = found.find(one => one.id === id)
   if (!row) throw stepError(step, `\`config.${what}_id\` must be the id of a ${what}.`)
   if ((row.domain_id ?? domain_id) === domain_id) return
-  throw stepError(step, `\`config.${what}_id\` must be of the domain of the automation.`)
+  throw stepError(step, `\`config.${what}_id\` must belong to the domain of the automation.`)
 }
 
 function withTemplateId(step: GraphStep, templates: References['templates']): GraphStep {

@@ -23,7 +23,7 @@ export function planStart(
   const earliest = new Date(Math.ceil(localTimeFrom(now(), timezone).getTime() / MINUTE_MS) * MINUTE_MS).toISOString()
   throw new ApiError(
     'validation_error',
-    `\`scheduled_at\` must be later than ${earliest}: with \`send_in_local_time\`, it must still lie ahead in every time zone.`,
+    `\`scheduled_at\` must be later than ${earliest}: with \`send_in_local_time\`, it must be in the future in every time zone.`,
   )
 }
 

@@ -30,15 +30,21 @@ export async function removeDomain(
     if (!(await deleteDomain(tx, account_id, id))) throw paused()
     // Checked here, because the deletion has waited for all writers of contacts of the domain.
     if (!with_contacts && (await hasContacts(tx, account_id, id))) {
-      throw new ApiError('validation_error', 'The domain has contacts: delete them with it by `?with_contacts=true`.')
+      throw new ApiError(
+        'validation_error',
+        'The domain has contacts: add `?with_contacts=true` to delete them with it.',
+      )
     }
     if (!with_contacts && (await hasCampaigns(tx, account_id, id))) {
-      throw new ApiError('validation_error', 'The domain has campaigns: delete them with it by `?with_contacts=true`.')
+      throw new ApiError(
+        'validation_error',
+        'The domain has campaigns: add `?with_contacts=true` to delete them with it.',
+      )
     }
     if (!with_contacts && (await hasAutomations(tx, account_id, id))) {
       throw new ApiError(
         'validation_error',
-        'The domain has automations: delete them with it by `?with_contacts=true`.',
+        'The domain has automations: add `?with_contacts=true` to delete them with it.',
       )
     }
     await addJob(tx, 'remove_leftovers', { account_id, of: 'domain', id })

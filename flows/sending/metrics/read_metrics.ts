@@ -9,7 +9,7 @@ import type { DataRow, EmailMetrics } from './email_metrics.ts'
 /** Maximum number of rows of an answer. */
 const MAX_ROWS = 10_000
 
-const NOT_KEPT = `\`end_date\` must lie in the last ${RETENTION_DAYS} days: older figures are not kept.`
+const NOT_KEPT = `\`end_date\` must be in the last ${RETENTION_DAYS} days: older figures are not kept.`
 
 export type AskedMetrics = {
   start: Edge | undefined

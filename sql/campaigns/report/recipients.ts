@@ -39,7 +39,9 @@ export const CampaignRecipient = z
       .nullable()
       .describe('`opens` if the query has `type=opened`, `clicks` if it has `type=clicked`; else null.'),
     clicked_links: z.array(ClickedLink).describe('Links that it clicked, most clicked first.'),
-    bounce_type: BounceType.nullable().describe('Kind of the bounce; null: its email has not bounced, or its events are deleted.'),
+    bounce_type: BounceType.nullable().describe(
+      'Kind of the bounce; null: its email has not bounced, or its events are deleted.',
+    ),
     sent_at: z.date().nullable().describe('When a mail server accepted its email.'),
     opened_at: z.date().nullable().describe('First open.'),
     clicked_at: z.date().nullable().describe('First click.'),

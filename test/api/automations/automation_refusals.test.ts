@@ -82,7 +82,7 @@ t.test('templates, topics, segments and properties of a step must exist on its d
   const cases: [object, string][] = [
     [mail({ template: { id } }), '`config.template.id` must be the id or the alias of a template.'],
     [mail({ topic_id: id }), '`config.topic_id` must be the id of a topic.'],
-    [mail({ topic_id }), '`config.topic_id` must be of the domain of the automation.'],
+    [mail({ topic_id }), '`config.topic_id` must belong to the domain of the automation.'],
     [mail({ from: 'a@b.com' }), `Its sender must be at the domain of the automation, ${account.domain}, not a@b.com.`],
     [
       mail({ template: { id: 'whole', variables: { a: { var: 'contact.properties.age' } } } }),
@@ -94,7 +94,7 @@ t.test('templates, topics, segments and properties of a step must exist on its d
     ],
     [
       { key: 'hello', type: 'remove_from_segment', config: { segment_id: other_domain } },
-      '`config.segment_id` must be of the domain of the automation.',
+      '`config.segment_id` must belong to the domain of the automation.',
     ],
     [
       { key: 'hello', type: 'condition', config: { type: 'and', rules: [rule('properties.age')] } },

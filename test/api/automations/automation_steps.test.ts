@@ -64,10 +64,10 @@ t.test('POST /automations/:id/steps inserts a step after another', async t => {
     ...['start -default-> soon', 'later -default-> hello', 'soon -default-> named', 'named -condition_met-> later'],
   ])
   const { body } = await add(id, { type: 'contact_delete', after: 'start' })
-  t.equal(body.message, 'The run ends at a `contact_delete`: `soon` cannot come behind it.')
+  t.equal(body.message, 'The run ends at a `contact_delete`: `soon` cannot come after it.')
   for (const [given, message] of [
     [{ ...delay, after: 'nowhere' }, 'Step not found'],
-    [{ ...delay, key: 'soon' }, 'The key `soon` is that of two steps: each needs one of its own.'],
+    [{ ...delay, key: 'soon' }, 'Two steps have the key `soon`: each needs a key of its own.'],
     [{ type: 'delay' }, /^Step `step_5`: Missing `config.duration` or `config.until` field/],
     [{}, 'Missing `type` field.'],
   ] as const) {

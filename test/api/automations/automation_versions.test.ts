@@ -213,7 +213,10 @@ t.test('DELETE /domains/:id deletes automations only with `with_contacts=true`',
   await addRuns(world, mine, id, [{}])
   const remove = (query = '') => api.request('DELETE', `/api/domains/${mine.domain_id}${query}`, { key: mine.key })
   shows(t, await remove(), {
-    ...{ status: 422, body: { message: 'The domain has automations: delete them with it by `?with_contacts=true`.' } },
+    ...{
+      status: 422,
+      body: { message: 'The domain has automations: add `?with_contacts=true` to delete them with it.' },
+    },
   })
   t.equal((await remove('?with_contacts=true')).status, 200)
   t.equal((await api.request('GET', `/api/automations/${id}`, { key: mine.key })).status, 404)

@@ -22,7 +22,10 @@ const person = (n: number): [string, string] => [contacts[n] as string, ADDRESSE
 const email_id = await addRecipient(world, account, id, person(0), { state: 'm', email: delivered })
 const bounced = { status: 'bounced', state: 'bounced' }
 const bounced_id = await addRecipient(world, account, id, person(1), { state: 'm', email: bounced })
-await query(`INSERT INTO email_events (account_id, email_id, type) VALUES ($1, $2, 'bounced')`, [account.id, bounced_id])
+await query(`INSERT INTO email_events (account_id, email_id, type) VALUES ($1, $2, 'bounced')`, [
+  account.id,
+  bounced_id,
+])
 await addRecipient(world, account, id, person(2), { state: 'x', reason: 'unsubscribed' })
 
 t.test('GET /campaigns/:id/stats sums counts over shards, and returns rates', async t => {

@@ -74,7 +74,7 @@ t.test('audience, segment, topic and template must exist on the domain of `from`
   const topic_id = await makeTopic(world, account, { name: 'Other', domain_id: other_domain })
   for (const fields of [{ audience_id: other_domain }, { segment_id: other_domain }, { topic_id }]) {
     const { status, body } = await create(fields)
-    t.strictSame([status, body.message], [422, `\`${Object.keys(fields)[0]}\` must be of the domain of \`from\`.`])
+    t.strictSame([status, body.message], [422, `\`${Object.keys(fields)[0]}\` must belong to the domain of \`from\`.`])
   }
 })
 
@@ -87,7 +87,7 @@ t.test('PATCH /campaigns/:id changes the given fields of a draft', async t => {
   shows(t, await patch(id, { from: moved }), { status: 200 })
   shows(t, await get(id), { from: moved, domain_id: other_domain })
   const { body: refused } = await patch(id, { audience_id: account.domain_id })
-  t.equal(refused.message, '`audience_id` must be of the domain of `from`.')
+  t.equal(refused.message, '`audience_id` must belong to the domain of `from`.')
 })
 
 t.test('a campaign has content of its own or a template', async t => {

@@ -85,7 +85,7 @@ for (const { name, month, quarters } of [
   })
 }
 
-t.test('days and hours begin correctly in timezones with half and quarter hours', async t => {
+t.test('days and hours begin correctly in time zones with half and quarter hours', async t => {
   const midnight = new Date(new Date().setUTCHours(0, 0, 0, 0) - 3 * DAY)
   const account = await makeSteady(new Date(midnight.getTime() - DAY), new Date(midnight.getTime() + DAY))
   const [startDate, endDate] = [midnight.toISOString(), new Date(midnight.getTime() + DAY).toISOString()]
@@ -150,7 +150,7 @@ t.test('a range is limited to the 400 days that are kept', async t => {
   const days = (Date.parse(data?.end_date ?? '') - Date.parse(data?.start_date ?? '')) / DAY
   t.equal(days, 400)
 
-  const message = '`end_date` must lie in the last 400 days: older figures are not kept.'
+  const message = '`end_date` must be in the last 400 days: older figures are not kept.'
   for (const edges of [{ startDate: '2020-01-01', endDate: '2020-02-01' }, { endDate: '2020-02-01' }]) {
     shows(t, (await emails.metrics(edges)).error, { statusCode: 422, message })
   }

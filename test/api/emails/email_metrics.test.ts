@@ -213,7 +213,7 @@ t.test('GET /emails/metrics refuses invalid queries by field', async t => {
     ],
     [{ start_date: '2026-02-30' }, /^`start_date` must be an ISO 8601 date/],
     [{ start_date: '9999-01-01' }, /^`start_date` must not be after `end_date`\.$/],
-    [{ end_date: '0001-01-01' }, /^`end_date` must lie in the last 400 days: older figures are not kept\.$/],
+    [{ end_date: '0001-01-01' }, /^`end_date` must be in the last 400 days: older figures are not kept\.$/],
     [{ domain_id: 'acme.com' }, /^`domain_id` must be 1 to 100 ids, UUIDs separated by commas\.$/],
     [{ email_id: Array.from({ length: 101 }, newId).join() }, /^`email_id` must be 1 to 100 ids/],
     [{ dimensions: 'email' }, /^The dimension `email` needs `email_id`: the emails that are wanted\.$/],

@@ -80,7 +80,7 @@ t.test('owners and admins create, change and delete API keys', async t => {
     ['PATCH', `/api-keys/${id}`],
   ] as const) {
     const { body } = await askAs(admin, method, path, { body: { name: 'late', ...past } })
-    shows(t, body, { statusCode: 422, message: '`expires_at` must lie in the future.' })
+    shows(t, body, { statusCode: 422, message: '`expires_at` must be in the future.' })
   }
   t.equal((await askAs(owner, 'DELETE', `/api-keys/${id}`)).status, 200)
   shows(t, await askAs(owner, 'DELETE', `/api-keys/${id}`), { status: 404 })

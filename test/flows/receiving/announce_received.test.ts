@@ -103,7 +103,7 @@ t.test('email.received of an unreadable email has the known fields', async t => 
   await pg.query('UPDATE received_emails SET parse_tries = 3 WHERE id = $1', [deadly.id])
   await parse_email({ ids: [deadly] }, work)
   await parse_email({ ids: [deadly] }, work)
-  t.match(await show(deadly.id), { parse_error: 'Whatever tried to read it died of it.' })
+  t.match(await show(deadly.id), { parse_error: 'Each process that read it crashed.' })
   shows(t, await takeEvents(world, account.id), [{ type: 'email.received', data: { email_id: deadly.id } }])
 })
 

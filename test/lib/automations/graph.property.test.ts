@@ -126,7 +126,7 @@ t.test('each fault of a graph has its message', async t => {
   const faults: [Step[], Connection[], RegExp][] = [
     [[delay], [], /has no trigger/],
     [[trigger, stepOf('trigger', 1)], [], /`s0` and `s1` are both triggers/],
-    [[trigger, delay, delay], [], /The key `s1` is that of two steps/],
+    [[trigger, delay, delay], [], /Two steps have the key `s1`/],
     [[trigger], [to('s9', 's0')], /A connection begins at "s9", which is not a step/],
     [[trigger], [to('s0', 's9')], /The step `s0` has a connection to "s9", which is not a step/],
     [[trigger, delay], [to('s0', 's1'), to('s1', 's0')], /The step `s1` has a connection to the trigger/],

@@ -83,7 +83,7 @@ t.test('an email that killed its parsers three times is not parsed again, unlike
     throw new Error('the store is away')
   }
   await parse_email({ ids: [id] }, { ...work, blobs: { ...work.blobs, read } })
-  shows(t, await find(id.id), { state: 'unreadable', parse_error: 'Whatever tried to read it died of it.' })
+  shows(t, await find(id.id), { state: 'unreadable', parse_error: 'Each process that read it crashed.' })
 
   const [other] = (await receive(Buffer.from('Subject: fine\r\n\r\nx'))) as [{ account_id: string; id: string }]
   for (let tries = 0; tries < 5; tries++) {

@@ -28,8 +28,8 @@ async function sentFrom(to: string): Promise<string> {
 
 const path = await sentFrom('ann@y.com')
 const mine = `me@${account.domain}`
-const UNREAD = 'It looks like a report, and could not be read.'
-const UNKNOWN = 'It is about no delivery: it came to no return path of ours, and shows none.'
+const UNREAD = 'It looks like a report, but could not be read.'
+const UNKNOWN = 'It matches no delivery: it was not sent to a return path of ours, and contains none.'
 const report = (type: string, parts: string) =>
   `From: MAILER-DAEMON@mx.example\r\nSubject: Undelivered\r\nContent-Type: multipart/report; report-type=${type}; boundary=b\r\n\r\n--b\r\n${parts}\r\n--b--\r\n`
 const notice = report(

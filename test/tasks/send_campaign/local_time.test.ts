@@ -117,7 +117,7 @@ t.test('a campaign in local time ends after the last timezone, and can be paused
   t.equal(await countMails(campaign), 6)
 })
 
-t.test('canceling stops the campaign for the remaining timezones', async t => {
+t.test('canceling stops the campaign for the remaining time zones', async t => {
   const { send, campaign, work, command } = await open(t, { timezone: 'UTC' }, ['Pacific/Kiritimati', 'Asia/Tokyo'])
   await send('in 2 days')
   await begin(campaign, work)

@@ -227,7 +227,7 @@ t.test('report list and report show print reports without effect', async t => {
     [...ids.toReversed(), ''],
     'newest first',
   )
-  t.match(list[1], / {2}<> {2}It looks like a report, and could not be read\. {2}fa\?\[2Jilure$/)
+  t.match(list[1], / {2}<> {2}It looks like a report, but could not be read\. {2}fa\?\[2Jilure$/)
   t.equal((await admin(['report', 'list', '--limit', '1'])).stdout, `${list[0]}\n`)
   t.same(await admin(['report', 'show', ids[0] as string]), { code: 0, stderr: '', stdout: raw })
   await refuses(t, `There is no such report: ${account.id}`, 'report', 'show', account.id)
