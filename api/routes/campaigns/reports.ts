@@ -12,13 +12,8 @@ import { notFound } from '#lib/errors.ts'
 import type { CampaignId } from '#sql/campaigns/campaigns.ts'
 import { CampaignEngagement, readEngagement } from '#sql/campaigns/report/engagement.ts'
 import { CampaignLink, listLinks } from '#sql/campaigns/report/links.ts'
-import {
-  BounceType,
-  CampaignRecipient,
-  listRecipients,
-  RecipientState,
-  RecipientType,
-} from '#sql/campaigns/report/recipients.ts'
+import { BounceType, RecipientState, RecipientType } from '#sql/campaigns/report/recipient_filter.ts'
+import { CampaignRecipient, listRecipients } from '#sql/campaigns/report/recipients.ts'
 import type { RunRef } from '#sql/campaigns/report/run_of.ts'
 import { CampaignRun, isRun, listRuns } from '#sql/campaigns/report/runs.ts'
 import { requireCampaign } from './campaigns.ts'

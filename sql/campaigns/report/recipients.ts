@@ -3,17 +3,10 @@ import { z } from 'zod'
 import { type Page, type Position, readPage } from '#sql/page.ts'
 import { type Queryable, sql } from '#sql/pool.ts'
 import { LeftOut } from '../count_recipients.ts'
+import { BounceType, bounceType, conditionsOf, type RecipientFilter, RecipientState } from './recipient_filter.ts'
 import { type RunRef, runOf } from './run_of.ts'
 
-/** States of recipients with the letters that rows store. */
-const STATES = { pending: 'p', mailed: 'm', excluded: 'x', canceled: 'c' } as const
-
-export const RecipientState = z.enum(['pending', 'mailed', 'excluded', 'canceled'])
-export type RecipientState = z.infer<typeof RecipientState>
-
 const Reason = z.enum([...LeftOut.options, 'deleted'])
-
-export const BounceType = z.enum(['permanent', 'transient', 'undetermined'])
 
 const ClickedLink = z
   .object({ url: z.string().describe('The URL.'), clicks: z.int().describe('Clicks by people.') })
@@ -51,27 +44,6 @@ export const CampaignRecipient = z
   .meta({ id: 'CampaignRecipient' })
 export type CampaignRecipient = z.infer<typeof CampaignRecipient>
 
-/** The states of recipients as the resend package names them, of the last email of each: `r.sent_at` is of its first. */
-const types = {
-  sent: sql.fragment`e.sent_at IS NOT NULL`,
-  delivered: sql.fragment`e.status IN ('delivered', 'complained')`,
-  opened: sql.fragment`r.first_opened_at IS NOT NULL`,
-  clicked: sql.fragment`r.first_clicked_at IS NOT NULL`,
-  bounced: sql.fragment`e.status = 'bounced'`,
-  complained: sql.fragment`e.status = 'complained'`,
-  unsubscribed: sql.fragment`r.unsubscribed_at IS NOT NULL`,
-  suppressed: sql.fragment`(r.state = 'x' OR e.status = 'suppressed')`,
-}
-
-export const RecipientType = z.enum(Object.keys(types) as (keyof typeof types)[])
-
-export type RecipientFilter = {
-  state?: RecipientState | undefined
-  type?: z.infer<typeof RecipientType> | undefined
-  bounce_type?: z.infer<typeof BounceType> | undefined
-  email?: string | undefined
-}
-
 /**
  * If the recipient unsubscribed after the email was stored, its delivery has the reason
  * (flows/delivery/decide_outcome.ts).
@@ -84,12 +56,6 @@ const reason = sql.fragment`
       ELSE 'suppressed' END
     FROM deliveries d WHERE d.account_id = e.account_id AND d.email_id = e.id LIMIT 1
   ) ELSE r.reason END`
-
-const bounceType = sql.fragment`
-  CASE WHEN e.status = 'bounced' THEN (
-    SELECT coalesce(lower(v.data -> 'bounce' ->> 'type'), 'undetermined') FROM email_events v
-    WHERE v.account_id = e.account_id AND v.email_id = e.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1
-  ) END`
 
 const clickedLinks = sql.fragment`
   CASE WHEN r.clicks = 0 THEN '[]' ELSE (
@@ -122,7 +88,7 @@ export async function listRecipients(
         LEFT JOIN contacts c ON c.account_id = r.account_id AND c.id = r.contact_id
         LEFT JOIN emails e ON e.account_id = r.account_id AND e.id = r.email_id
         WHERE r.account_id = ${campaign.account_id} AND r.campaign_id = ${campaign.id}
-          AND r.run = ${runOf(campaign)} AND ${conditionsOf(filter)}
+          AND r.run = ${runOf(campaign)} AND ${conditionsOf(campaign, filter)}
       ) l
       WHERE ${where} ORDER BY ${order} LIMIT ${limit}
     `),
@@ -132,14 +98,4 @@ export async function listRecipients(
 function countOf({ type }: RecipientFilter): FragmentSqlToken {
   if (type === 'opened') return sql.fragment`r.opens`
   return type === 'clicked' ? sql.fragment`r.clicks` : sql.fragment`NULL`
-}
-
-function conditionsOf({ state, type, bounce_type, email }: RecipientFilter): FragmentSqlToken {
-  const conditions = [
-    state === undefined ? sql.fragment`true` : sql.fragment`r.state = ${STATES[state]}`,
-    type === undefined ? sql.fragment`true` : types[type],
-    bounce_type === undefined ? sql.fragment`true` : sql.fragment`${bounceType} = ${bounce_type}`,
-    email === undefined ? sql.fragment`true` : sql.fragment`lower(coalesce(r.email, c.email)) = ${email.toLowerCase()}`,
-  ]
-  return sql.fragment`${sql.join(conditions, sql.fragment` AND `)}`
 }

@@ -1,5 +1,6 @@
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
-import { type CampaignRecipient, RecipientState, RecipientType } from '#sql/campaigns/report/recipients.ts'
+import { RecipientState, RecipientType } from '#sql/campaigns/report/recipient_filter.ts'
+import type { CampaignRecipient } from '#sql/campaigns/report/recipients.ts'
 import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
 import { filters, hidden } from '#web/layout/form.ts'
