@@ -134,6 +134,7 @@ t.test('a link that somebody else uses up or that expires meanwhile does nothing
   }
   const late = await invite()
   await world.pool.pg.query('UPDATE member_links SET expires_at = now() WHERE email = $1', [email])
+  t.equal((await fetch(api.url + new URL(late).pathname)).status, 404)
   t.equal(await follow(late, { accept: '1' }, member), 404)
   t.notOk((await askAs(owner, 'GET', '/members')).body.data.some(({ id }) => id === member.id))
 })
