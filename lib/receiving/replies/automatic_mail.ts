@@ -12,6 +12,11 @@ export function isAutomatic(headers: Headers, subject: string, mail_from: string
   if (/\b(?:auto[_-]?reply|bulk|junk|list)\b/i.test(headers.precedence ?? '')) return true
   if (SENDER.test(mail_from) || SENDER.test(headers.from ?? '')) return true
   if (/multipart\/report/i.test(headers['content-type'] ?? '')) return true
+  return isAbsenceNote(headers, subject)
+}
+
+/** Detects a note that a program has sent for a person who is away. `headers` by name in lower case. */
+export function isAbsenceNote(headers: Headers, subject: string): boolean {
   if (NOTES.test(subject)) return true
   // A subject alone proves nothing: people also write "out of office on Friday?".
   return SUBJECT.test(subject) && WEAK.some(name => headers[name] !== undefined)

@@ -1,3 +1,4 @@
+import { isAbsenceNote } from '#lib/receiving/replies/automatic_mail.ts'
 import { readDeliveryStatus } from './delivery_status.ts'
 import { mayComplain, readFeedbackReport, readPlainComplaint } from './feedback_report.ts'
 import { parameterOf, type ReportPart, readHeaders, readParts } from './mime_parts.ts'
@@ -52,9 +53,10 @@ export function seemsReport(raw: Uint8Array, path: Path): boolean {
   return isFromDaemon(headers) || (path === 'null' && !isReply(headers))
 }
 
-/** Absence notes have the null sender too; their header says that a program replied for a person. */
+/** Absence notes have the null sender too. Exchange says `auto-generated` in them, as in its bounces. */
 function isReply(headers: Map<string, string>): boolean {
-  return /^auto-replied/i.test(headers.get('auto-submitted') ?? '')
+  if (/^auto-replied/i.test(headers.get('auto-submitted') ?? '')) return true
+  return isAbsenceNote(Object.fromEntries(headers), decodeField(headers.get('subject') ?? ''))
 }
 
 /** Detects a delivery status notification by its type, whoever sent it. */

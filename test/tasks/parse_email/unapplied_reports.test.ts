@@ -77,6 +77,8 @@ t.test('notices that have nothing to change leave no row', async t => {
   lines.length = 0
   const [gone, absent] = [await sentFrom('gone@y.com'), await sentFrom('absent@y.com')]
   const absence = 'From: ann@y.com\r\nSubject: I am away\r\nAuto-Submitted: auto-replied\r\n\r\nBack on Monday.\r\n'
+  const ofExchange =
+    'From: ann@y.com\r\nSubject: =?utf-8?q?R=C3=A9ponse_automatique=3A_Hi?=\r\nAuto-Submitted: auto-generated\r\nX-Auto-Response-Suppress: All\r\n\r\nA lundi.\r\n'
   const receipt = report(
     'disposition-notification',
     'Content-Type: message/disposition-notification\r\n\r\nFinal-Recipient: rfc822; ann@y.com\r\nDisposition: a/b; displayed\r\n',
@@ -86,6 +88,7 @@ t.test('notices that have nothing to change leave no row', async t => {
     [notice.replace('ann@y.com', 'gone@y.com'), gone],
     [notice.replace('ann@y.com', 'gone@y.com'), gone], // a second bounce of the same recipient
     [absence, absent],
+    [ofExchange, absent],
     [receipt, absent],
     [peace, mine],
     ['From: ann@y.com\r\nSubject: Re: Hi\r\n\r\nThank you!\r\n', absent, 'ann@y.com'],
