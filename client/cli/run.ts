@@ -15,7 +15,8 @@ type Environment = Record<string, string | undefined>
 const INTERRUPTED = 130
 
 /** Runs one command; returns the exit code of the process. */
-export async function run(args: string[], environment: Environment): Promise<number> {
+export async function run(given: string[], environment: Environment): Promise<number> {
+  const args = given[0] === 'help' ? [...given.slice(1), '--help'] : given
   const interrupted = new AbortController()
   const interrupt = () => interrupted.abort()
   process.once('SIGINT', interrupt)

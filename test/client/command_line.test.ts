@@ -354,6 +354,8 @@ t.test('help, the version and completion are printed', async t => {
     (await shell.run(['send', '--help'])).stdout,
     /Usage:\n {2}mailbrook send \[options\]\n\nExamples:\n {2}mailbrook send --from/,
   )
+  for (const words of [[], ['send'], ['emails', 'list']])
+    t.equal((await shell.run(['help', ...words])).stdout, (await shell.run([...words, '--help'])).stdout)
   t.match((await shell.run([])).stdout, /^Usage:\n {2}mailbrook COMMAND \[options\]/)
   t.match((await shell.run(['contacts', '--help'])).stdout, /contacts imports create +Import contacts from a CSV file/)
   t.equal((await shell.run(['--version'])).stdout, '0.1.0\n')
