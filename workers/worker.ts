@@ -83,7 +83,9 @@ export async function startWorker(foundation: Foundation, options: Options = {})
       const loops = [sender.stop(), webhooks.stop(), importer.stop(), automations.stop(), indexer.stop()]
       await Promise.all([stopRunners([quick, slow], log), ...loops])
       blobs.close()
-      await deleteHeartbeats(pool, [...pool_ids]).catch(error => log.warn({ err: error }, 'heartbeats are left'))
+      await deleteHeartbeats(pool, [...pool_ids]).catch(error =>
+        log.warn({ err: error }, 'heartbeats could not be deleted'),
+      )
     },
   }
 }

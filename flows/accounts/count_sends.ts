@@ -10,7 +10,7 @@ export const WINDOW_S = 60
 export function createCountAddress({ config, log, pool }: Foundation): CountUse | null {
   const { SENDS_PER_MINUTE: uses } = config
   if (uses === 0) return null
-  const onError = (error: unknown) => log.warn({ err: error }, 'each process counts sends separately')
+  const onError = (error: unknown) => log.warn({ err: error }, 'without Postgres, each process counts its own sends')
   const countUse = createCountUse(pool, { name: 'send', uses, window_s: WINDOW_S, onError })
   return address => countUse(networkOf(address))
 }

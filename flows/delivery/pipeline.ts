@@ -135,7 +135,7 @@ export class Pipeline {
       if (!isSettled) log.warn({ delivery_id: delivery.id, outcome }, 'a result came after its lease was lost')
       else if (outcome === 'delivered') await playRecipient(delivery)
     } catch (error) {
-      log.error({ err: error, delivery_id: delivery.id, outcome }, 'a result is left to the sweep')
+      log.error({ err: error, delivery_id: delivery.id, outcome }, 'a result could not be stored')
     }
     this.#forget(delivery)
   }

@@ -76,6 +76,6 @@ function repeatSeldom(log: Log, note: Options['note']): (fault: string | null) =
     if (fault !== null) log.error({ reason: fault }, 'the transport cannot work')
     last = fault
     told_at = now
-    note(fault).catch(error => log.error({ err: error }, 'the state of the transport is not noted'))
+    note(fault).catch(error => log.error({ err: error }, 'the state of the transport could not be stored'))
   }
 }

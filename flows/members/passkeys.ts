@@ -94,7 +94,7 @@ export async function optionsToSignIn(services: Services): Promise<object> {
 
 /** Limits each challenge to one use, so that whoever intercepts it cannot use it again. */
 export function createUseChallenge({ pool, log }: Foundation): CountUse {
-  const onError = (err: unknown) => log.warn({ err }, 'each process counts uses of passkey challenges separately')
+  const onError = (err: unknown) => log.warn({ err }, 'without Postgres, each process counts passkey challenges')
   return createCountUse(pool, { name: 'passkey', uses: 1, window_s: CHALLENGE_SECONDS, onError })
 }
 

@@ -14,7 +14,8 @@ const MAX_WAIT_S = 5
 
 /** Counts failed attempts to sign in, per member address and network of the client, across all processes. */
 export function createCountTries({ pool, log }: Foundation): UseCounter {
-  const onError = (err: unknown) => log.warn({ err }, 'each process counts attempts to sign in separately')
+  const onError = (err: unknown) =>
+    log.warn({ err }, 'without Postgres, each process counts its own attempts to sign in')
   return createUseCounter(pool, { name: 'sign_in', uses: TRIES_PER_MINUTE, window_s: 60, onError })
 }
 

@@ -112,8 +112,8 @@ export class WebhookSender extends LeaseLoop<WebhookId> {
       if (error !== null && !this.#hasGivenUp) throw error
       await this.#store.release({ account_id, id })
     } catch (err) {
-      // Its lease expires by itself, which is the pause before the next try.
-      this.#log.error({ err, webhook_id: id }, 'a webhook could not be delivered to')
+      // The lease expires by itself, and so delays the next attempt.
+      this.#log.error({ err, webhook_id: id }, 'sending to a webhook failed')
     }
   }
 }

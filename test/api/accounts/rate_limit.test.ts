@@ -148,7 +148,7 @@ t.test('each process keeps the limit by itself while Postgres cannot count', asy
   })
   // An error of Postgres would mean that the process waited until Postgres itself gave up, after 3 s.
   shows(t, JSON.parse(lines[0] as string), {
-    msg: 'each process counts sends separately',
+    msg: 'without Postgres, each process counts its own sends',
     err: { type: 'LostConnectionError', message: /Query read timeout/ },
   })
 })
