@@ -8,6 +8,8 @@ import { explainUnsendable } from './wide_address.ts'
 export const MAX_RECIPIENTS = 50
 export const MAX_SUBJECT_LENGTH = 998
 
+const BIDI_CONTROLS = /\p{Bidi_Control}/gu
+
 /** One address. An invalid one is rejected with the given error name. */
 export function address(name: ErrorName) {
   return z.string().transform((text, context): Address => {
@@ -18,6 +20,9 @@ export function address(name: ErrorName) {
 function explain(text: string): string {
   const unsendable = explainUnsendable(text)
   if (unsendable) return `is ${clip(text)}. ${unsendable}`
+  // Nobody would see what is wrong with the address.
+  if (parseAddress(text.replace(BIDI_CONTROLS, '')))
+    return 'must not have a character that changes the direction of text'
   return `must be \`email@domain\` or \`Name <email@domain>\`, not ${clip(text)}`
 }
 

@@ -50,6 +50,11 @@ t.test('POST /campaigns names the missing or invalid field', async t => {
   const at = { from, subject: 'x' }
   for (const [fields, name, message] of [
     [{ from: 'x' }, 'invalid_from_address', '`from` must be `email@domain` or `Name <email@domain>`, not "x".'],
+    [
+      { from: '\u05d0!\u200f <a@b.com>' },
+      'invalid_from_address',
+      '`from` must not have a character that changes the direction of text.',
+    ],
     [{ from: 'a@b.com' }, 'validation_error', '`from` must be at one of your domains: b.com is not one of them.'],
     [{ recurrence_every: 2 }, 'validation_error', '`recurrence_every` must come with `recurrence`.'],
     [{ timezone: 'FOO5' }, 'validation_error', '`timezone` must be an IANA time zone such as Europe/Berlin.'],

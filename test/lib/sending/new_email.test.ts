@@ -56,7 +56,7 @@ t.test('address fields refuse anything but one mailbox, and name the field', asy
     ...['<a@b.com', 'a@b.com>', 'A <a@b.com> x', 'a@[127.0.0.1]', 'a@127.0.0.1', 'a@b..com', 'a@-b.com', '.a@b.com'],
     ...['a@b.com\r\nBcc: e@e.com', 'a@b.com\n', 'a\0@b.com', 'A\r\nTo: x <a@b.com>', 'a@b.com\u2028', 'a@b.com\u0085'],
     ...['b@y.com> <evil@z.com', 'b@y.com> ORCPT=x <evil@z.com', '=?utf-8?q?a?= <a@b.com>', 'g: a@b.com;', '"a"b@c.com'],
-    ...[`${'a'.repeat(65)}@b.com`, `a@${'b'.repeat(250)}.com`, 'a@b.com\u202e', 'x'.repeat(100_000)],
+    ...[`${'a'.repeat(65)}@b.com`, `a@${'b'.repeat(250)}.com`, 'x'.repeat(100_000)],
   ]) {
     const shown = encodeURIComponent(text.slice(0, 30))
     t.match(refusal({ from: text }), `invalid_from_address \`from\` must be ${form}, not "`, shown)
@@ -67,6 +67,8 @@ t.test('address fields refuse anything but one mailbox, and name the field', asy
     }
     t.match(refusal({ reply_to: text }), 'validation_error `reply_to', shown)
   }
+  const turned = 'must not have a character that changes the direction of text.'
+  t.equal(refusal({ to: ['e@f.com', 'a@b.com\u202e'] }), `invalid_to_address \`to[1]\` ${turned}`)
 })
 
 t.test('an error quotes at most 100 characters of the value', async t => {
