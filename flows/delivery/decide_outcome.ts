@@ -107,10 +107,15 @@ function storedFields({ is_about_server: _, retry_after: __, ...refused }: Refus
   return refused
 }
 
+/** Returns true if the email itself is at fault. The reason is stored with it, so the log need not have it. */
+export function isUnsendable(error: unknown): boolean {
+  return error instanceof UnsendableError
+}
+
 /** Returns the result of an error while preparing: final if the email itself is at fault, else another attempt. */
 export function judgeError(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
   const reason = error instanceof Error ? error.message : String(error)
-  if (error instanceof UnsendableError) return { outcome: 'failed', reason }
+  if (isUnsendable(error)) return { outcome: 'failed', reason }
   // The email is not at fault: the database or a key could not be read. This uses up no attempt.
   if (!(error instanceof ComposeError)) return { outcome: 'released', reason, delay: RELEASE_SECONDS }
   if (delivery.attempt >= COMPOSE_ATTEMPTS) return { outcome: 'failed', reason }

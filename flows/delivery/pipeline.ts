@@ -2,7 +2,7 @@ import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import { Tally } from '#lib/async/fair/tally.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { CampaignPace } from './campaign_pace.ts'
-import { decideUnsent, isBulk, judgeError } from './decide_outcome.ts'
+import { decideUnsent, isBulk, isUnsendable, judgeError } from './decide_outcome.ts'
 import { LaneFinder } from './find_lane.ts'
 import type { PlayRecipient } from './play_recipient.ts'
 import type { SendServices } from './send_queue.ts'
@@ -116,10 +116,10 @@ export class Pipeline {
     if (!isBulk(delivery)) this.#unsent.other.add(delivery.destination, by)
   }
 
-  #judge(error: unknown, delivery: ClaimedDelivery): DeliveryResult {
+  #judge(err: unknown, delivery: ClaimedDelivery): DeliveryResult {
     if (this.#stopping.signal.aborted) return STOPPED
-    this.#deps.log.error({ err: error, email_id: delivery.email_id }, 'an email could not be prepared')
-    return judgeError(error, delivery)
+    if (!isUnsendable(err)) this.#deps.log.error({ err, email_id: delivery.email_id }, 'an email could not be prepared')
+    return judgeError(err, delivery)
   }
 
   #settleUnsent(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {

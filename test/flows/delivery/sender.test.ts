@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { acceptEmails } from '#flows/sending/accept_emails.ts'
 import { toDraft } from '#flows/sending/draft_emails.ts'
+import { createLog } from '#lib/log.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
@@ -76,7 +77,9 @@ t.test('a worker at capacity releases nothing that it holds', async t => {
 t.test('a domain that may no longer send sends nothing', async t => {
   const account = await newAccount(world)
   const sink = await open(t)
-  const work = openWork(t, world, sink.url)
+  const lines: string[] = []
+  const log = createLog('info', { write: line => lines.push(line) })
+  const work = openWork(t, { ...world, log }, sink.url)
   const gone = await acceptEmail(world, account)
   const refused = await acceptEmail(world, account)
   const foreign = await acceptEmail(world, account)
@@ -90,6 +93,7 @@ t.test('a domain that may no longer send sends nothing', async t => {
   for (const id of [gone, foreign, refused]) {
     shows(t, await readEmail(world, account, id), { status: 'failed', events: [{ type: 'failed', reason }] })
   }
+  t.strictSame(lines, [], 'the log has no line per email')
   t.equal(sink.connections, 0)
 })
 
