@@ -3,7 +3,7 @@ import { newId } from '#lib/ids.ts'
 import { shows } from '#test/support/shows.ts'
 import { openHistory } from '#test/support/webhooks/webhook_history.ts'
 
-const { hook, add, announce, insertEvent, get, idsOf, post, deliver, settle } = await openHistory(t)
+const { hook, pg, add, announce, insertEvent, get, idsOf, post, deliver, settle } = await openHistory(t)
 
 t.test('GET /webhooks/:id/events/:event_id shows an event from pending to success', async t => {
   const [{ id }, { id: other }] = [await add(), await add()]
@@ -11,6 +11,10 @@ t.test('GET /webhooks/:id/events/:event_id shows an event from pending to succes
   const path = `${id}/events/${event}`
   const waiting = await get(path)
   shows(t, waiting.body, { status: 'pending', next_attempt_at: waiting.body.created_at as string })
+  const restUntil = (time: string | null) => pg.query('UPDATE webhooks SET rest_until = $2 WHERE id = $1', [id, time])
+  await restUntil('2999-01-01T00:00:00Z')
+  shows(t, (await get(path)).body, { next_attempt_at: '2999-01-01T00:00:00.000Z' }, 'its endpoint rests')
+  await restUntil(null)
   t.strictSame(await idsOf(`${id}/events?status=pending`), [event])
   t.strictSame((await get(`${path}/attempts`)).body, { object: 'list', has_more: false, data: [] })
 

@@ -116,6 +116,9 @@ t.test('PATCH /webhooks/:id changes the given fields; enabling resets the failur
   await call('PATCH', `/${id}`, { status: 'disabled', events: ['email.sent'] })
   const disabled = { status: 'disabled', disabled_reason: 'manual', events: ['email.sent'] }
   t.match((await call('GET', `/${id}`)).body, disabled)
+  await pg.query(`UPDATE webhooks SET disabled_reason = 'endpoint_gone' WHERE id = $1`, [id])
+  await call('PATCH', `/${id}`, { status: 'disabled' })
+  shows(t, (await call('GET', `/${id}`)).body, { disabled_reason: 'endpoint_gone' }, 'the first reason stays')
 
   const fail = (failures: number) =>
     pg.query(
