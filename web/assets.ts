@@ -13,6 +13,7 @@ const files = {
   'docs.css': { type: 'text/css', path: join(import.meta.dirname, 'styles/docs.css') },
   'dashboard.js': { type: 'text/javascript', path: join(import.meta.dirname, 'scripts/dashboard.js') },
   'editor.js': { type: 'text/javascript', path: join(import.meta.dirname, 'scripts/editor.js') },
+  'shortcuts.js': { type: 'text/javascript', path: join(import.meta.dirname, 'scripts/shortcuts.js') },
   'turbo.js': { type: 'text/javascript', path: TURBO.replace(/turbo\.[\w-]+\.js$/, 'turbo.es2017-umd.js') },
 }
 

@@ -6,7 +6,7 @@ import { type BlobId, type BlobStoreName, deleteBlobs } from '#sql/files/blobs.t
 import { deleteUnusedBlobs, releaseBlobs } from '#sql/files/unused_blobs.ts'
 import type { Pool } from '#sql/pool.ts'
 
-/** Blobs deleted per statement. */
+/** Blobs looked at per statement. */
 const PURGED = 100
 
 /** The stores that hold the bytes of blobs: BLOB_STORE, for new ones, and Postgres, for those written when it was the store. */

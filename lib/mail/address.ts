@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 /** One mailbox. `address` keeps the case of its local part; `domain` is its lower-case ASCII (punycode) domain. */
 export type Address = { name: string | null; address: string; domain: string }
@@ -86,6 +86,14 @@ export function searchedAddress(text: string): string {
     const ascii = /\P{ASCII}/u.test(domain) && asciiDomain(domain)
     return ascii ? `@${ascii}${end}` : written
   })
+}
+
+/** Converts the domain of an address from Unicode (RFC 6531) to ASCII, unless that would make another one of it. */
+export function withAsciiDomain(address: string): string {
+  const at = address.lastIndexOf('@') + 1
+  const domain = address.slice(at)
+  const ascii = at > 0 && /\P{ASCII}/u.test(domain) ? asciiDomain(domain) : null
+  return ascii && domainToUnicode(ascii) === domain.toLowerCase() ? address.slice(0, at) + ascii : address
 }
 
 /** Returns the domain of an address, in lower case. */

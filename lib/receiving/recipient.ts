@@ -1,4 +1,3 @@
-import { asciiDomain } from '#lib/mail/address.ts'
 import { parseWideAddress } from '#lib/mail/wide_address.ts'
 
 /**
@@ -12,13 +11,6 @@ export function parseRecipient(text: string): { address: string; domain: string 
   const parsed = parseWideAddress(text)
   if (!parsed || ROUTES.test(parsed.local)) return null
   return { address: `${parsed.local}@${parsed.domain}`, domain: parsed.domain }
-}
-
-/** Returns the address of a MAIL command with its domain in ASCII, as DNS and headers need it. smtp-server converts it to Unicode. */
-export function asciiSender(address: string): string {
-  const domain = address.slice(address.lastIndexOf('@') + 1)
-  if (!/\P{ASCII}/u.test(domain)) return address
-  return address.slice(0, -domain.length) + (asciiDomain(domain) ?? domain)
 }
 
 /** Detects the only recipient without a domain (RFC 5321 section 4.5.1), which is the operator of this server. */

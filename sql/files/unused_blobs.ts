@@ -2,18 +2,15 @@ import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 import type { BlobId, BlobStoreName } from './blobs.ts'
 
-/** Blobs per statement: there may be millions, and each is looked up in four tables. */
-const SLICE = 5_000
-
 /**
- * Selects the next blobs in the order of their keys, as `slice`, and at most `limit` of them, as `unused`, that were not used
- * for a day and to which no email, sent or received, and no import refers.
+ * Selects the next `limit` blobs in the order of their keys, as `slice`, and as `unused` those of them that were not used for a
+ * day and to which no email, sent or received, and no import refers.
  */
 const nextUnused = (store: BlobStoreName, after: BlobId | null, limit: number) => sql.fragment`
   slice AS MATERIALIZED (
     SELECT account_id, id FROM blobs
     WHERE ${after ? sql.fragment`(account_id, id) > (${after.account_id}, ${after.id})` : sql.fragment`true`}
-    ORDER BY account_id, id LIMIT ${SLICE}
+    ORDER BY account_id, id LIMIT ${limit}
   ), unused AS MATERIALIZED (
     SELECT u.* FROM slice s
     -- Looks up each blob by its key, also in the other tables: Postgres plans a query that locks rows by itself.
@@ -26,20 +23,11 @@ const nextUnused = (store: BlobStoreName, after: BlobId | null, limit: number) =
         AND NOT EXISTS (SELECT FROM contact_imports i WHERE i.account_id = b.account_id AND i.blob_id = b.id)
       FOR UPDATE SKIP LOCKED
     ) u
-    LIMIT ${limit}
   )
 `
 
 /** Selects the blob that the next call continues after; null at the end. */
-const lastOf = (limit: number) => sql.fragment`(
-  SELECT jsonb_build_object('account_id', l.account_id, 'id', l.id)
-  FROM (
-    SELECT * FROM unused WHERE (SELECT count(*) FROM unused) = ${limit}
-    UNION ALL
-    SELECT * FROM slice WHERE (SELECT count(*) FROM unused) < ${limit}
-  ) l
-  ORDER BY l.account_id DESC, l.id DESC LIMIT 1
-)`
+const last = sql.fragment`(SELECT to_jsonb(s) FROM slice s ORDER BY account_id DESC, id DESC LIMIT 1)`
 
 const Place = z.object({ account_id: z.string(), id: z.string() })
 /** `last`: the blob that the next call continues after; null at the end. */
@@ -55,7 +43,7 @@ export async function deleteUnusedBlobs(
     WITH ${nextUnused('postgres', after, limit)}, deleted AS (
       DELETE FROM blobs b USING unused u WHERE b.account_id = u.account_id AND b.id = u.id
     )
-    SELECT (SELECT count(*) FROM unused)::integer AS count, ${lastOf(limit)} AS last
+    SELECT (SELECT count(*) FROM unused)::integer AS count, ${last} AS last
   `)
 }
 
@@ -70,6 +58,6 @@ export async function releaseBlobs(
     WITH ${nextUnused(store, after, limit)}, released AS (
       UPDATE blobs b SET sha256 = NULL FROM unused u WHERE b.account_id = u.account_id AND b.id = u.id
     )
-    SELECT (SELECT coalesce(jsonb_agg(to_jsonb(u)), '[]') FROM unused u) AS released, ${lastOf(limit)} AS last
+    SELECT (SELECT coalesce(jsonb_agg(to_jsonb(u)), '[]') FROM unused u) AS released, ${last} AS last
   `)
 }

@@ -101,3 +101,10 @@ async function insertDomainWithKey(tx: Tx, secrets: Secrets, domain: Domain): Pr
   await insertDomain(tx, domain)
   await insertDkimKeys(tx, [{ ...row, public_key, private_key: secrets.seal(private_key, dkimContext(row)) }])
 }
+
+/** Adds another verified domain to an account. `label` begins its name. */
+export async function addOtherDomain(world: Foundation, { id: account_id, domain }: TestAccount, label = 'other') {
+  const other = { account_id, id: newId(), name: `${label}-${domain}`, status: 'verified' } as const
+  await addDomain(world.pool, world.secrets, other)
+  return other
+}

@@ -1,9 +1,8 @@
 import t from 'tap'
-import { newId } from '#lib/ids.ts'
 import { remove_leftovers } from '#tasks/remove_leftovers.ts'
 import { startApi } from '#test/support/api.ts'
 import { openWork } from '#test/support/sending.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pg } = world.pool
@@ -13,8 +12,7 @@ const work = openWork(t, world)
 async function open() {
   const account = await newAccount(world)
   const api = await startApi(t, world, account.key)
-  const other = { account_id: account.id, id: newId(), name: `other.${account.domain}`, status: 'verified' } as const
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, account)
   const removeOther = async () => {
     await api.request('DELETE', `/api/domains/${other.id}?with_contacts=true`)
     await remove_leftovers({ of: 'domain', account_id: account.id, id: other.id }, work)

@@ -106,7 +106,7 @@ t.test(
     )
     await remove(`/segments/${segment.id}`)
     const other = await openTransaction(t, world)
-    // Of four, at least one is among the 1,000 of the first slice.
+    // At least one of four is among the 1,000 of the first slice.
     const four = rows.slice(0, 4).map(({ contact_id }) => contact_id)
     await other.query('DELETE FROM segment_members WHERE segment_id = $1 AND contact_id = ANY ($2)', [segment.id, four])
     const jobs = runJobs()

@@ -82,6 +82,7 @@ function documentOf(title: string, body: Html, head = html``): Html {
     head: html`<meta name="turbo-cache-control" content="no-cache">
 <script src="${assetUrl('turbo.js')}" defer></script>
 <script src="${assetUrl('dashboard.js')}" defer></script>
+<script src="${assetUrl('shortcuts.js')}" defer></script>
 <script src="${assetUrl('editor.js')}" defer></script>
 ${head}`,
     body,

@@ -48,14 +48,13 @@ const PREFIX = 'npm run admin -- '
 
 /** Returns the usage of one command, since the message would scroll away above that of all; that of all if there is no such command. */
 function usageOf(words: string[]): string {
+  const all = USAGE.trim()
   const name = words.slice(0, 2).join(' ')
-  const lines = USAGE.trim().split('\n')
-  const own = Object.hasOwn(commands, name)
-    ? lines.findIndex(line => `${line.slice(PREFIX.length)} `.startsWith(`${name} `))
-    : -1
-  if (own === -1) return USAGE.trim()
-  const next = lines.findIndex((line, n) => n > own && line[PREFIX.length] !== ' ')
-  return [PREFIX + lines.slice(own, next).join('\n').slice(PREFIX.length), lines.at(-1)].join('\n')
+  if (!Object.hasOwn(commands, name)) return all
+  // A line that is indented further continues the one before.
+  const indent = PREFIX.length
+  const [, own] = new RegExp(`^.{${indent}}(${name}\\b.*(?:\\n {${indent + 1},}.*)*)`, 'm').exec(all) ?? []
+  return own ? `${PREFIX}${own}\n${all.split('\n').at(-1)}` : all
 }
 
 function readWords(words: string[]) {

@@ -6,7 +6,8 @@ import { findOperatorParty } from '#flows/receiving/find_operator.ts'
 import { createFindReceivingDomain, refuseRecipient } from '#flows/receiving/find_receiving_domain.ts'
 import { findReturnPathParty } from '#flows/receiving/find_return_path.ts'
 import { createReceiveEmail, type ReceivingParty } from '#flows/receiving/receive_email.ts'
-import { asciiSender, isBarePostmaster, parseRecipient } from '#lib/receiving/recipient.ts'
+import { withAsciiDomain } from '#lib/mail/address.ts'
+import { isBarePostmaster, parseRecipient } from '#lib/receiving/recipient.ts'
 import { readContent } from '#lib/receiving/smtp/content.ts'
 import type { SmtpLimits } from '#lib/receiving/smtp/limits.ts'
 import { SmtpReplyError } from '#lib/receiving/smtp/reply_error.ts'
@@ -118,7 +119,11 @@ class Inbound {
     const { mailFrom } = session.envelope
     const content = await readContent(stream, this.#limits)
     const recipients = [...(this.#envelopes.get(session) as Parties).values()]
-    const envelope = { mail_from: mailFrom ? asciiSender(mailFrom.address) : '', recipients, client: clientOf(session) }
+    const envelope = {
+      mail_from: mailFrom ? withAsciiDomain(mailFrom.address) : '',
+      recipients,
+      client: clientOf(session),
+    }
     try {
       await this.#receiveEmail(envelope, content)
     } finally {

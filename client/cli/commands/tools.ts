@@ -55,8 +55,7 @@ async function callApi({ operands, values, output, signal, client }: Call): Prom
   const sent = field === undefined ? given : { ...(given as object), ...membersOf(field) }
   const options = idempotency_key === undefined ? { signal } : { signal, idempotencyKey: idempotency_key }
   const input = sent === undefined ? {} : { body: sent }
-  const route = path.replace(/^\/api(?=\/)/, '')
-  const answer = await client().request<object>(method.toUpperCase(), route, input, options)
+  const answer = await client().request<object>(method.toUpperCase(), path, input, options)
   const isFile = answer instanceof Response
   if (!isFile && values.output === undefined) return output.record(answer)
   const { saveFile } = await import('../print/save_file.ts')

@@ -1,6 +1,5 @@
-import { domainToUnicode } from 'node:url'
 import { makeStorable } from '#lib/json/unstorable_json.ts'
-import { asciiDomain } from '#lib/mail/address.ts'
+import { withAsciiDomain } from '#lib/mail/address.ts'
 import type { ReadField } from '#lib/mail/mime/header.ts'
 import type { Mailbox } from './mailparser_types.ts'
 import { MAX_ENTRIES, MAX_TEXT, type ParsedAddress } from './parsed_message.ts'
@@ -29,14 +28,6 @@ function withoutObsolete(address: string): string {
   const direct = address.replace(/^(?:@[^@:,\s]+[,\s]*)+:\s*/, '')
   // Two steps, since one would take quadratic time for a thousand blanks.
   return direct.includes('"') ? direct : direct.replace(/\s+/g, ' ').replace(/ ?([.@]) ?/g, '$1')
-}
-
-/** Converts a domain in Unicode (RFC 6531), unless that would make another one of it. */
-function withAsciiDomain(address: string): string {
-  const at = address.lastIndexOf('@') + 1
-  const domain = address.slice(at)
-  const ascii = at > 0 && /\P{ASCII}/u.test(domain) ? asciiDomain(domain) : null
-  return ascii && domainToUnicode(ascii) === domain.toLowerCase() ? address.slice(0, at) + ascii : address
 }
 
 export function listHeaders(fields: ReadField[], cuts: Set<string>): Record<string, string> {

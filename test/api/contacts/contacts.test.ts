@@ -2,7 +2,7 @@ import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { shows } from '#test/support/shows.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -91,8 +91,7 @@ t.test('a contact is found by an address with slashes, encoded or not', async t 
 })
 
 t.test('GET /contacts lists the contacts of a domain in pages, newest first', async t => {
-  const other = { account_id: account.id, id: newId(), name: `list-${domain}`, status: 'verified' as const }
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, account, 'list')
   const ids: string[] = []
   for (const n of [1, 2, 3])
     ids.unshift((await post('/contacts', { email: `l${n}@b.com`, domain: other.name })).body.id)

@@ -8,7 +8,7 @@ import { makePolled } from '#test/support/polls.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { acceptEmail, deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addDomain, addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -119,8 +119,7 @@ t.test(
   'erasing keeps errors of imports into another domain, and a suppression that protects a contact of it',
   async t => {
     const person = 'both@erase.com'
-    const other = { account_id: account.id, id: newId(), name: `other.${account.domain}`, status: 'verified' } as const
-    await addDomain(world.pool, world.secrets, other)
+    const other = await addOtherDomain(world, account)
     const here = (await post('/contacts', { email: person, domain: account.domain })).body
     const there = (await post('/contacts', { email: person, domain: other.name })).body
     await post('/suppressions', { email: person, reason: 'complaint' })
@@ -203,8 +202,7 @@ t.test(
   async t => {
     const person = 'again@erase.com'
     const first = (await post('/contacts', { email: person, domain: account.domain })).body.id
-    const other = { account_id: account.id, id: newId(), name: `third.${account.domain}`, status: 'verified' } as const
-    await addDomain(world.pool, world.secrets, other)
+    const other = await addOtherDomain(world, account, 'third')
     const { pg } = world.pool
     for (const [domain_id, contact_id] of [
       [account.domain_id, first],

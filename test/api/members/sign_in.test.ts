@@ -95,12 +95,17 @@ t.test('a member signs in with the address as it was given in the invitation', a
   for (const address of [given, 'bob@bücher.de', 'bob@xn--bcher-kva.de']) t.equal(await signIn(address), 303, address)
 })
 
-t.test('sign-in with the old password fails while a new one is being set', async t => {
-  const { id, email } = await newMember(world, account.id, 'owner')
-  const reset = await begin(world, async tx => {
+/** Begins to set a new password, as a reset link does, which ends all sessions. */
+function beginReset(id: string) {
+  return begin(world, async tx => {
     await setPassword(tx, id, 'the hash of a new one')
     await deleteSessions(tx, id, null)
   })
+}
+
+t.test('sign-in with the old password fails while a new one is being set', async t => {
+  const { id, email } = await newMember(world, account.id, 'owner')
+  const reset = await beginReset(id)
   const signing = signIn(email)
   await untilBlocked(world, '%INSERT INTO sessions%')
   await reset.commit()
@@ -108,24 +113,26 @@ t.test('sign-in with the old password fails while a new one is being set', async
   t.strictSame(await listSessions(world.pool, id), [])
 })
 
-/** Signs in; returns a function that changes the password and returns the status. */
+/** Signs in; returns functions that open the profile and change the password, and return the status. */
 async function openProfile(email: string) {
   const [cookie = ''] = (await postSignIn(email)).headers.getSetCookie()
-  return async (old_password: string) => {
-    const headers = { cookie: cookie.split(';')[0] ?? '', accept: 'text/html', 'sec-fetch-site': 'same-origin' }
-    const body = new URLSearchParams({ old_password, password: 'another password' })
-    const path = `${api.url}/profile/password`
-    return (await fetch(path, { method: 'POST', headers, body, redirect: 'manual' })).status
+  const headers = { cookie: cookie.split(';')[0] ?? '', accept: 'text/html', 'sec-fetch-site': 'same-origin' }
+  const ask = async (path: string, options: object) =>
+    (await fetch(api.url + path, { headers, redirect: 'manual', ...options })).status
+  return {
+    show: () => ask('/profile', {}),
+    change: (old_password: string) =>
+      ask('/profile/password', {
+        method: 'POST',
+        body: new URLSearchParams({ old_password, password: 'another password' }),
+      }),
   }
 }
 
 t.test('a session that a reset of the password ends does not replace the new password', async t => {
   const { id, email } = await newMember(world, account.id, 'owner')
-  const change = await openProfile(email)
-  const reset = await begin(world, async tx => {
-    await setPassword(tx, id, 'the hash of a new one')
-    await deleteSessions(tx, id, null)
-  })
+  const { change } = await openProfile(email)
+  const reset = await beginReset(id)
   const changing = change(PASSWORD)
   await untilBlocked(world, '%UPDATE members SET password%')
   await reset.commit()
@@ -135,7 +142,7 @@ t.test('a session that a reset of the password ends does not replace the new pas
 
 t.test('a session allows five wrong old passwords per minute', async t => {
   const { email } = await newMember(world, account.id, 'owner')
-  const change = await openProfile(email)
+  const { change } = await openProfile(email)
   const statuses: number[] = []
   for (let n = 0; n < 5; n++) statuses.push(await change('wrong'))
   t.strictSame(statuses, Array(5).fill(422))
@@ -165,19 +172,9 @@ t.test('the cookie of a session is hidden from scripts, and over https limited t
 
 t.test('a member who changes the password stays signed in, and nowhere else', async t => {
   const { id, email } = await newMember(world, account.id, 'owner')
-  const cookies: string[] = []
-  for (let n = 0; n < 2; n++) {
-    const [cookie = ''] = (await postSignIn(email)).headers.getSetCookie()
-    cookies.push(cookie.split(';')[0] ?? '')
-  }
-  const headers = { cookie: cookies[0] ?? '', accept: 'text/html', 'sec-fetch-site': 'same-origin' }
-  const body = new URLSearchParams({ old_password: PASSWORD, password: 'another password' })
-  const changed = await fetch(`${api.url}/profile/password`, { method: 'POST', headers, body, redirect: 'manual' })
-  t.equal(changed.status, 303)
-  const open = cookies.map(async cookie => {
-    return (await fetch(`${api.url}/profile`, { headers: { ...headers, cookie }, redirect: 'manual' })).status
-  })
-  t.strictSame(await Promise.all(open), [200, 303])
+  const [here, elsewhere] = [await openProfile(email), await openProfile(email)]
+  t.equal(await here.change(PASSWORD), 303)
+  t.strictSame([await here.show(), await elsewhere.show()], [200, 303])
   t.equal((await listSessions(world.pool, id)).length, 1)
 })
 

@@ -1,10 +1,9 @@
 import t from 'tap'
-import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { shows } from '#test/support/shows.ts'
 import { makeRecipient, makeTopic, readState, readWebhookEvents } from '#test/support/unsubscribing.ts'
 import { insertUnchecked } from '#test/support/webhooks/announced_events.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -175,8 +174,7 @@ t.test('saving a page opened before the opt-out does not resubscribe', async t =
 
 t.test('subscribing again to one domain leaves the opt-out of the address from another', async t => {
   const own = await newAccount(world)
-  const other = { account_id: own.id, id: newId(), name: `other-${own.domain}`, status: 'verified' as const }
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, own)
   const { path, email_id } = await makeRecipient(world, own, 'twice@b.com')
   const fromOther = { ...own, domain: other.name, domain_id: other.id }
   for (const link of [path, (await makeRecipient(world, fromOther, 'twice@b.com')).path]) {
@@ -205,8 +203,7 @@ t.test('an address that has complained may only opt out, until the complaint exp
 
 t.test('the page offers the topics of its domain, and to a stranger only those that it gets', async t => {
   const own = await newAccount(world)
-  const other = { account_id: own.id, id: newId(), name: `other-${own.domain}`, status: 'verified' as const }
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, own)
   await makeTopic(world, own, { name: 'Ours by default' })
   await makeTopic(world, own, { name: 'Ours by choice', default_subscription: 'opt_out' })
   await makeTopic(world, own, { name: 'Theirs', domain_id: other.id })

@@ -3,7 +3,7 @@ import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { openTransaction } from '#test/support/database/locks.ts'
 import { shows } from '#test/support/shows.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -18,8 +18,7 @@ const message = async (body: object) => (await post('/segments', { name: 'Wrong'
 
 await post('/contact-properties', { key: 'plan', type: 'string' })
 await post('/contact-properties', { key: 'seats', type: 'number' })
-const other = { account_id: account.id, id: newId(), name: `other-${domain}`, status: 'verified' as const }
-await addDomain(world.pool, world.secrets, other)
+const other = await addOtherDomain(world, account)
 
 t.test('POST /segments refuses missing, invalid and taken fields', async t => {
   shows(t, await post('/segments', { domain }), { status: 422, body: { name: 'missing_required_field' } })

@@ -7,7 +7,7 @@ import { startApi } from '#test/support/api.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -101,8 +101,7 @@ t.test('contacts are added to and removed from a segment by hand', async t => {
   const byFilter = 'The contact was not added to the segment by hand: it matches by filter.'
   shows(t, (await remove(`/contacts/${contact.id}/segments/${domain_id}`)).body, { statusCode: 404, message: byFilter })
 
-  const other = { account_id: account.id, id: newId(), name: `other-${domain}`, status: 'verified' as const }
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, account)
   shows(t, (await post(`/contacts/${contact.id}/segments/${other.id}`)).body, { message: 'Segment not found' })
   const joining = { email: 'hand@b.com', domain: other.name, segments: [segment.id] }
   shows(t, (await post('/contacts', joining)).body, { message: 'Segment not found' })

@@ -5,7 +5,7 @@ import { startApi } from '#test/support/api.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { newListener, takeEvents } from '#test/support/webhooks/webhook_events.ts'
-import { addDomain, openWorld } from '#test/support/world.ts'
+import { addDomain, addOtherDomain, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newListener(world)
@@ -74,8 +74,7 @@ t.test('the default subscription of a topic and its domain cannot be changed', a
 })
 
 t.test('a topic of a domain applies only to contacts of that domain', async t => {
-  const other = { account_id: account.id, id: newId(), name: `topics-${account.domain}`, status: 'verified' as const }
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, account, 'topics')
   const own = await makeTopic('Of a domain', { domain_id: other.id })
   const missing = await post('/topics', { name: 'y', default_subscription: 'opt_in', domain_id: newId() })
   shows(t, missing, { status: 404, body: { message: 'Domain not found' } })

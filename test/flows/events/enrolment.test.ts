@@ -10,7 +10,7 @@ import { addContacts } from '#test/support/campaigns.ts'
 import { givePlan } from '#test/support/database/states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
-import { addDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pg } = world.pool
@@ -55,8 +55,7 @@ t.test('`reentry` decides how many runs a contact gets', async t => {
 
 t.test('an event starts only automations of its domain', async t => {
   const account = await openAccount(['ann@b.com'])
-  const other = { account_id: account.id, id: newId(), name: `other-${account.domain}`, status: 'verified' as const }
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, account)
   const there = await storeAutomation(world, { id: account.id, domain_id: other.id })
   const foreign = await storeAutomation(world, await openAccount([]))
   t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [0])

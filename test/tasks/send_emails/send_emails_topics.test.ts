@@ -7,7 +7,7 @@ import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newListener, takeEvents } from '#test/support/webhooks/webhook_events.ts'
-import { addDomain, newAccount, openWorld } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newListener(world, ['email.suppressed'])
@@ -112,8 +112,7 @@ t.test('an email is refused if all `to` recipients are dropped', async t => {
 })
 
 t.test('a topic of another account or domain is not found', async t => {
-  const other = { account_id, id: newId(), name: `other-${domain}`, status: 'verified' as const }
-  await addDomain(world.pool, world.secrets, other)
+  const other = await addOtherDomain(world, account)
   const theirs = await newAccount(world)
   const news = { name: 'News', default_subscription: 'opt_in' }
   const foreign = (await api.request('POST', '/api/topics', { key: theirs.key, body: news })).body.id
