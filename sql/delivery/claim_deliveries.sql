@@ -14,6 +14,9 @@ DROP FUNCTION IF EXISTS claim_deliveries(uuid, double precision, integer, text[]
 -- While the platform is paused nothing is claimed. Mail of a paused account or domain is postponed until the pause
 -- ends, and so is what is due next, since a backlog would delay everything behind it.
 --
+-- The commit does not wait for the disk, unlike that of the fence: if Postgres crashes in between, the mail is queued as
+-- before, and the fence refuses this claim.
+--
 -- newest_renderer: the newest version that the worker knows (lib/contents); workers of an earlier release pass none,
 -- and leave mail that needs one to others. max_campaigns: limit for mail of priority 10 among due mail (campaigns and
 -- marketing automations); null: max_count. bulk_busy: destinations that get no such mail; null: as busy_destinations.
@@ -30,14 +33,9 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
   SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
-  is_closed boolean;
-  has_pauses boolean;
-  has_transports boolean;
-  accounts uuid[];
-  ids uuid[];
-  parked uuid[];
-  have_topics boolean; have_campaigns boolean; have_automations boolean;
-  has_stopped boolean := false;
+  is_closed boolean; has_pauses boolean; has_transports boolean;
+  accounts uuid[]; ids uuid[]; parked uuid[];
+  have_topics boolean; have_campaigns boolean; have_automations boolean; has_stopped boolean := false;
   outsiders uuid[] := '{}'; -- recipients not subscribed to the topic
   leavers uuid[] := '{}';   -- recipients no longer a contact of the campaign or the automation
   stopped uuid[] := '{}';   -- mail of stopped runs
@@ -129,6 +127,7 @@ BEGIN
     outsiders := find_outsiders(accounts, ids);
   END IF;
 
+  PERFORM set_config('synchronous_commit', 'off', true);
   RETURN QUERY
   UPDATE deliveries d SET
     state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,

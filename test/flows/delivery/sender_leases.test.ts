@@ -1,7 +1,12 @@
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { z } from 'zod'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
+import { newId } from '#lib/ids.ts'
+import { claimDeliveries } from '#sql/delivery/deliveries.ts'
+import { fenceDeliveries } from '#sql/delivery/leases.ts'
+import { sql, type Tx } from '#sql/pool.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { endLeases } from '#test/support/database/states.ts'
 import { acceptEmail, deliverEmails, openWork, readEmail, TEST_TIMES } from '#test/support/sending.ts'
@@ -61,6 +66,33 @@ t.test('a delivery that the same worker claims again is sent once', async t => {
 
   shows(t, await findDelivery(id), { state: 'delivered', attempt: 2 }, 'both attempts have ended')
   t.equal(arrived.length, 1)
+})
+
+t.test('a delivery whose claim is lost in a crash of Postgres is sent once, by a later claim', async t => {
+  const { url, arrived, id } = await openLosing(t, undoClaim)
+  const work = openWork(t, world, url)
+  await deliverEmails(work, [id])
+  t.equal(arrived.length, 0)
+  shows(t, await findDelivery(id), { state: 'queued', attempt: 0, lost_count: 0 })
+
+  await deliverEmails(work, [id])
+  shows(t, await findDelivery(id), { state: 'delivered', attempt: 1 })
+  t.equal(arrived.length, 1)
+})
+
+t.test('the commit of a claim does not wait for the disk, that of a fence does', async t => {
+  const { pool } = world
+  const email_ids = [await acceptEmail(world, account)]
+  const claim = { lease_owner: newId(), lease_seconds: 60, limit: 1, email_ids }
+  const claimed = await pool.transaction(async tx => {
+    const deliveries = await claimDeliveries(tx, claim)
+    t.equal(await waitsForDisk(tx), 'off')
+    return deliveries
+  })
+  await pool.transaction(async tx => {
+    t.equal((await fenceDeliveries(tx, claimed, 60)).length, 1)
+    t.equal(await waitsForDisk(tx), 'on')
+  })
 })
 
 t.test('heartbeats extend leases of deliveries that take longer', async t => {
@@ -132,6 +164,21 @@ async function openLosing(t: Test, lose: (id: string) => Promise<void>) {
 
 async function expire(id: string): Promise<void> {
   await endLeases(world, [id])
+}
+
+/** Makes the row as it was before its claim. */
+async function undoClaim(id: string): Promise<void> {
+  await world.pool.pg.query(
+    `UPDATE deliveries SET state = 'queued', phase = NULL, attempt = 0, next_at = now(), lease_owner = NULL, lease_until = NULL
+    WHERE email_id = $1`,
+    [id],
+  )
+}
+
+const Setting = z.object({ synchronous_commit: z.string() })
+
+async function waitsForDisk(tx: Tx): Promise<string> {
+  return (await tx.one(sql.type(Setting)`SHOW synchronous_commit`)).synchronous_commit
 }
 
 async function findDelivery(id: string): Promise<Record<string, unknown>> {
