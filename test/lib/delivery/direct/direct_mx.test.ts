@@ -1,7 +1,9 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
+import { findMailServers } from '#lib/delivery/direct/mail_servers.ts'
 import { isOwnAddress } from '#lib/delivery/direct/own_address.ts'
 import { parseNetworks } from '#lib/net/client_address.ts'
+import { MAIL_HOSTS } from '#test/support/dns/mail_hosts.ts'
 import type { Zone } from '#test/support/dns/name_server.ts'
 import { shows } from '#test/support/shows.ts'
 import { openDirect } from '#test/support/smtp/direct.ts'
@@ -85,6 +87,19 @@ t.test('the next MX is tried when the first refuses, hangs or has no address', a
   }
 })
 
+t.test('servers are cached for seconds only if the address of one could not be looked up', async t => {
+  const options = { dns: world.dns, policy: { allowed: parseNetworks(MAIL_HOSTS) }, helo_name: 'me.test' }
+  for (const [trouble, unsure] of [
+    ['missing', false],
+    ['servfail', true],
+    ['silent', true],
+  ] as const) {
+    Object.assign(zone, hostsAt(A.first, A.second), { 'mx0.to.com': trouble })
+    const servers = [{ host: 'mx1.to.com', priority: 20, addresses: [A.second] }]
+    t.strictSame(await findMailServers('to.com', options), { outcome: 'found', servers, provider: 'to.com', unsure })
+  }
+})
+
 t.test('a rejected recipient is not tried at the next MX', async t => {
   for (const [local, outcome] of [
     ['perm-550', 'bounced'],
@@ -103,6 +118,7 @@ t.test('a domain without MX is its own mail server if it has an address', async 
   const none = { outcome: 'bounced', reply: '550 5.1.2 to.com has no mail server.' }
   t.match(await tryZone({ 'to.com': { TXT: ['x'] } }), { outcome: none })
   t.match(await tryZone({}), { outcome: none })
+  t.strictSame(asked, ['MX to.com'], 'a name that does not exist has no address either')
   shows(t, await tryZone({ 'to.com': { MX: ['0 .'] } }), {
     outcome: { outcome: 'bounced', reply: '556 5.1.10 to.com accepts no mail.' },
   })
@@ -125,7 +141,8 @@ t.test('a DNS failure defers the email', async t => {
     'b.to.com': { CNAME: ['a.to.com'] },
   }
   shows(t, await tryZone(loop), { outcome: { outcome: 'deferred' } })
-  shows(t, await tryZone({ 'to.com': { MX: [`10 ${A.first}`] } }), { outcome: { outcome: 'deferred' }, taken: [0, 0] })
+  const literal = { 'to.com': { MX: [`10 ${A.first}`] }, [A.first]: { A: [A.first] } }
+  shows(t, await tryZone(literal), { outcome: { outcome: 'deferred' }, taken: [0, 0] }, 'an address is no host name')
 })
 
 t.test('mail does not go to private addresses, but to public ones of the same host', async t => {
@@ -158,6 +175,7 @@ t.test('mail does not loop back to this host or to a less preferred one', async 
   })
   const named = { 'to.com': { MX: ['10 me.test'] }, 'me.test': { A: [A.first] } }
   shows(t, await tryZone(named), { outcome: loops, taken: [0, 0] }, 'by its name in EHLO')
+  shows(t, await tryZone(named, { helo_name: 'ME.test' }), { outcome: loops, taken: [0, 0] }, 'in any case')
 })
 
 t.test('mail for a domain that this host receives mail for goes to its own SMTP port', async t => {
@@ -166,6 +184,10 @@ t.test('mail for a domain that this host receives mail for goes to its own SMTP 
   const delivered = { outcome: { outcome: 'delivered' }, taken: [0, 1] }
   shows(t, await tryZone(hostsAt(A.second), options), delivered)
   shows(t, await tryZone(hostsAt(A.second, A.first), options), delivered, 'not to a less preferred one')
+  shows(t, await tryZone(hostsAt(A.second, A.first), { ...options, own_port: 1 }), {
+    outcome: { outcome: 'deferred', reason: /mx0\.to\.com\[127\.0\.0\.65\].*ECONNREFUSED/ },
+    taken: [0, 0],
+  })
   shows(t, await tryZone(hostsAt(A.gone, A.second), options), delivered, 'if the more preferred one is down')
   shows(t, await tryZone({ 'to.com': { A: [A.second] } }, options), delivered, 'without an MX')
   const both = { 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': { A: [A.first, A.second] } }
@@ -198,6 +220,13 @@ t.test('at most ten of a hundred hosts are tried, within the time of one attempt
   t.equal(outcome.outcome, 'deferred')
   const connections = tarpit.connections - before
   t.ok(connections > 0 && connections <= 4, `${connections} connections, where an attempt has time for three`)
+})
+
+t.test('at most four addresses of a host are tried', async t => {
+  const host = (...addresses: string[]) => ({ 'to.com': { MX: ['10 mx.to.com'] }, 'mx.to.com': { A: addresses } })
+  const gone = [A.gone, '127.0.0.77', '127.0.0.78', '127.0.0.79']
+  shows(t, await tryZone(host(...gone.slice(1), A.second)), { outcome: { outcome: 'delivered' }, taken: [0, 1] })
+  shows(t, await tryZone(host(...gone, A.second)), { outcome: { outcome: 'deferred' }, taken: [0, 0] })
 })
 
 t.test('a host that never responds is skipped', async t => {
