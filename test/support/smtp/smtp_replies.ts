@@ -61,6 +61,7 @@ export const realReplies: Row[] = [
   ['rcpt', '553 5.1.3 <ann@acme>: not a valid address', GONE, NO_EMAIL],
   ['rcpt', '551 5.1.6 User has moved with no forwarding address', GONE, NO_EMAIL],
   ['rcpt', '556 5.1.10 Domain acme.com does not accept mail (nullMX)', GONE, NO_EMAIL],
+  ['rcpt', '556 5.1.10 acme.com accepts no mail.', GONE, NO_EMAIL],
   ['rcpt', '550 5.4.4 Invalid domain name, domain does not exist', GONE, NO_EMAIL],
   ['rcpt', '554 qq Sorry, no valid recipients', GONE, 'Permanent General'],
   ['dot', '550 5.1.1 <ann@acme.com> User unknown; rejecting', GONE, NO_EMAIL],
@@ -103,6 +104,7 @@ export const realReplies: Row[] = [
   ['rcpt', '552 5.2.2 <ann@acme.com>: Recipient address rejected: Mailbox is full', GONE, 'Permanent MailboxFull'],
   ['rcpt', '552 Mailbox size limit exceeded: mailbox full', GONE, 'Permanent MailboxFull'],
   ['rcpt', '554 5.2.2 mailbox full', GONE, 'Permanent MailboxFull'],
+  ['rcpt', '552 5.2.2 Refused', GONE, 'Permanent MailboxFull'],
   [
     'dot',
     '554 5.2.2 STOREDRV.Deliver; recipient quota exceeded exception',
@@ -122,8 +124,10 @@ export const realReplies: Row[] = [
     'Transient MailboxFull',
   ],
   ['rcpt', '452 4.2.2 Mailbox full', LATER, 'Transient MailboxFull'],
+  ['rcpt', '452 4.2.2 Later', LATER, 'Transient MailboxFull'],
   ['rcpt', '452 Mailbox over quota', LATER, 'Transient MailboxFull'],
   ['rcpt', '452 4.3.1 Insufficient system storage', LATER, SOFT],
+  ['rcpt', '452 4.3.1 Insufficient disk space', LATER, SOFT],
   // About our host or reputation.
   [
     'rcpt',
@@ -275,6 +279,7 @@ export const realReplies: Row[] = [
   ['dot', '421-4.7.28 Gmail has detected an unusual rate of unsolicited mail. x - gsmtp', LATER, SOFT],
   ['rcpt', '450 4.1.1 <ann@acme.com>: Recipient address rejected: unverified address', LATER, SOFT],
   ['mail', '452 4.3.4 Message size exceeds what is free', LATER, 'Transient MessageTooLarge'],
+  ['mail', '452 4.3.4 Not now', LATER, 'Transient MessageTooLarge'],
 ]
 
 /** The delay in seconds that a reply asks for, or null. */

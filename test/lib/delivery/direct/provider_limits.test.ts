@@ -58,6 +58,35 @@ t.test('a provider that asks to slow down gets half, after a pause from 30 s to 
   t.end()
 })
 
+t.test('each accepted message halves the next pause of a provider', t => {
+  const { limits, clock } = open()
+  const pause = () => {
+    const seconds = limits.throttled(NAME)
+    clock.ms += 1_800_000
+    return seconds
+  }
+  t.strictSame([pause(), pause(), pause(), pause()], [30, 60, 120, 240])
+  limits.answered(NAME)
+  limits.answered(NAME)
+  t.strictSame([pause(), pause()], [120, 240], 'from 480 s to a quarter')
+  t.end()
+})
+
+t.test('a pause applies beside a rate limit, and to a message that was admitted before', t => {
+  const { limits, clock } = open(60)
+  const admit = limits.admitMessage()
+  t.equal(admit(NAME), null)
+  limits.throttled(NAME)
+  const reason = 'provider.com asked us to slow down.'
+  t.match(admit(NAME), { reason })
+  t.match(limits.admit(NAME), { reason })
+  t.equal(limits.admit('other.com'), null)
+  clock.ms += 30_000
+  t.equal(admit(NAME), null)
+  t.equal(limits.admit(NAME), null)
+  t.end()
+})
+
 t.test('the rate limit holds, and delayed messages come back one after the other', t => {
   const { limits, clock } = open(60)
   const sent = () => {
@@ -120,6 +149,7 @@ t.test('requests to slow down are distinguished from greylisting and full mailbo
     '450 4.7.0 Graylisting in action',
     '450 4.2.1 The user you are trying to contact is receiving mail at a rate that exceeds his limit',
     '452 4.2.2 Mailbox full',
+    '452 4.2.2 Mailbox has exceeded its storage limit',
     '451 4.7.1 Try again later',
     '450 4.1.8 Sender address rejected: Domain not found',
     '550 5.7.1 Rate limited',
