@@ -77,6 +77,15 @@ t.test('enforced TLS defers mail rather than sending it in plain text', async t 
   t.strictSame(counts(), [(before[0] ?? 0) + 1, before[1], before[2]])
 })
 
+t.test('a host whose broken TLS is remembered gets no mail that requires TLS', async t => {
+  const transport = world.transport()
+  shows(t, await send(transport, 'ann@broken.com'), { outcome: 'delivered' })
+  const before = broken.messages
+  const enforced = await send(transport, 'ann@broken.com', { tls: 'enforced' })
+  shows(t, enforced, { outcome: 'deferred', reason: /^TLS is required here\. / })
+  t.equal(broken.messages, before)
+})
+
 /** Sends to `secure.acme.com` with this MTA-STS policy and these servers. */
 async function trySts(t: Test, policy: string, addresses: Record<string, number>) {
   zone['secure.acme.com'] = { MX: Object.keys(addresses).map((name, n) => `${n} ${name}`) }
@@ -117,6 +126,9 @@ t.test('MTA-STS enforce: other hosts and invalid certificates are refused', asyn
     { outcome: 'deferred', reason: /^TLS is required here\. .*certificate/i },
     'a wrong certificate',
   )
+  zone['other.com'] = { MX: ['10 mx.secure.acme.com'] }
+  shows(t, await send(unproven.transport, 'ann@other.com'), { outcome: 'delivered' })
+  t.strictSame(sessions, ['TLS to mx.secure.acme.com'], 'other mail to that host still goes over TLS')
   const clear = await trySts(t, POLICY, { 'mx.secure.acme.com': 70 })
   shows(t, clear.outcome, { outcome: 'deferred', reason: /^TLS is required here\. / }, 'no TLS')
   t.strictSame(sessions, [])
@@ -170,15 +182,24 @@ t.test('an MTA-STS policy that could never be fetched requires nothing', async t
   }
 })
 
-t.test('an MTA-STS policy is fetched once until its id changes', async t => {
+t.test('an MTA-STS policy is fetched once until its id changes or it expires within a day', async t => {
   const { transport } = await trySts(t, POLICY, { 'mx.secure.acme.com': 65 })
   const before = served.requests
   await send(transport, 'ann@secure.acme.com')
   await start()('secure.acme.com')
   t.equal(served.requests, before, 'also by the next process')
+  const policy = kept.get('secure.acme.com') as StsPolicy
+  for (const [hours, fetched] of [
+    [25, 0],
+    [23, 1],
+  ] as const) {
+    kept.set('secure.acme.com', { ...policy, expires_at: new Date(Date.now() + hours * 3_600_000) })
+    await start()('secure.acme.com')
+    t.equal(served.requests, before + fetched, `${hours} hours before it expires`)
+  }
   zone['_mta-sts.secure.acme.com'] = { TXT: ['v=STSv1; id=next'] }
   t.match(await start()('secure.acme.com'), { policy_id: 'next' })
-  t.equal(served.requests, before + 1)
+  t.equal(served.requests, before + 2)
 })
 
 t.test('an MTA-STS policy with max_age 0 is not fetched for each message', async t => {
@@ -187,4 +208,22 @@ t.test('an MTA-STS policy with max_age 0 is not fetched for each message', async
   const before = served.requests
   for (let n = 0; n < 3; n++) await send(transport, 'ann@secure.acme.com')
   t.equal(served.requests, before)
+})
+
+t.test('an MTA-STS policy applies although it cannot be stored', async t => {
+  await trySts(t, POLICY, { 'mx.secure.acme.com': 70 })
+  kept.clear()
+  kept.set = () => {
+    throw new Error('the database is away')
+  }
+  t.teardown(() => Reflect.deleteProperty(kept, 'set'))
+  t.match(await start()('secure.acme.com'), { mode: 'enforce', mx: ['mx.secure.acme.com'] })
+  t.strictSame([...kept], [])
+})
+
+t.test('a hundred patterns of an MTA-STS policy are stored, and only names', async t => {
+  const many = Array.from({ length: 120 }, (_, n) => `mx${n}.acme.com`)
+  const lines = ['<b>.acme.com', 'a b.com', `${'x'.repeat(256)}`, '*.acme.com', ...many].map(name => `mx: ${name}\n`)
+  await trySts(t, POLICY.replace(/mx: .*\n/, lines.join('')), { 'mx1.acme.com': 65 })
+  t.strictSame(kept.get('secure.acme.com')?.mx, ['*.acme.com', ...many.slice(0, 99)])
 })
