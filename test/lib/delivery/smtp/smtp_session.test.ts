@@ -138,6 +138,27 @@ t.test('a server that replies twice to a message does not get the next one on th
   }
 })
 
+t.test('RSET ends a refused message before the next one', async t => {
+  let rcpts = 0
+  const server = await startScript(t, line => (line.startsWith('RCPT') && ++rcpts === 1 ? '550 No' : undefined))
+  const session = await server.open()
+  shows(t, await session.send(outgoing()), { outcome: 'bounced' })
+  shows(t, await session.send(outgoing()), { outcome: 'delivered' })
+  const [mail, rcpt] = ['MAIL FROM:<b@x.com>', 'RCPT TO:<a@y.com>']
+  const second = [mail, rcpt, 'DATA', 'Subject: x', '', 'x', '.']
+  t.strictSame(server.lines, ['EHLO me.test', mail, rcpt, 'RSET', ...second])
+})
+
+t.test('a message is not delivered if the server accepts it before its end', async t => {
+  const server = await startScript(t, line => (line.startsWith('Subject') ? '250 2.0.0 Queued' : undefined))
+  const session = await server.open()
+  const outcome = await session.send(outgoing({ fence: () => sleep(200, true) }))
+  const reason = 'The connection to 127.0.0.1 failed: the server replied before the message had ended'
+  shows(t, outcome, { outcome: 'deferred', class: 'infrastructure', reason })
+  await server.closed
+  t.notOk(server.lines.includes('.'))
+})
+
 t.test('a server that asks for the content with 250 gets it', async t => {
   const server = await startScript(t, line => (line === 'DATA' ? '250 Go' : undefined))
   const session = await server.open()
