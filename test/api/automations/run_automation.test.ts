@@ -2,6 +2,7 @@ import t from 'tap'
 import { clearRuns } from '#flows/automations/definitions/clear_runs.ts'
 import { newId } from '#lib/ids.ts'
 import { startRunByHand } from '#sql/events/enter_by_hand.ts'
+import type { Tx } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import { createAutomation } from '#test/support/automation_definitions.ts'
 import { runsOf } from '#test/support/automations.ts'
@@ -84,6 +85,20 @@ t.test('`reentry` and the daily limit apply to runs by hand', async t => {
   for (let n = 0; n < 10; n++) await run(id, { contact_id: ada })
   const { body } = await run(id, { contact_id: ada })
   t.equal(body.message, 'The contact has entered the automation too often in the last 24 hours.')
+})
+
+t.test('runs by hand at once keep to ten runs a day', async t => {
+  const id = await create()
+  const entry = { account_id: account.id, automation_id: id, contact_id: ada, payload: {} }
+  const enter = (count: number) => async (tx: Tx) => {
+    for (let n = 0; n < count; n++) await startRunByHand(tx, entry)
+  }
+  const first = await begin(world, enter(8))
+  const second = world.pool.transaction(enter(8))
+  await Promise.race([second, untilBlocked(world)])
+  await first.commit()
+  await second
+  t.equal((await runsOf(world, id)).length, 10)
 })
 
 t.test('runs by hand count toward the quota', async t => {

@@ -40,6 +40,12 @@ t.test('event definitions are created, read by id or name, changed and deleted',
   }
 })
 
+t.test('an id means its definition, even if the name of another one is the same', async t => {
+  const { id } = (await post('/events', { name: 'own' })).body
+  await post('/events', { name: id })
+  shows(t, (await get(`/events/${id}`)).body, { id, name: 'own' })
+})
+
 t.test('an invalid event definition is refused', async t => {
   await post('/events', { name: 'taken' })
   const refused = async (body: unknown, message: string) =>

@@ -5,7 +5,7 @@ import { storeAutomation } from '#test/support/automation_runs.ts'
 import { runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { shows } from '#test/support/shows.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const account = await newAccount(world)
@@ -107,6 +107,27 @@ t.test('an event with an idempotency key is stored once', async t => {
   shows(t, await send(body, { 'idempotency-key': 'two' }), { status: 404 })
   t.equal((await runsOf(world, automation)).length, 2)
   shows(t, await send(body, { 'idempotency-key': '' }), { status: 400, body: { name: 'invalid_idempotency_key' } })
+})
+
+t.test('an idempotency key of an event belongs to its account, and can be used anew after a day', async t => {
+  const key = { 'idempotency-key': 'daily' }
+  const sendAs = async ({ key: api_key, domain }: TestAccount) => {
+    const body = { event: 'daily', email: 'eve@b.com', domain }
+    const { status, body: sent } = await api.request('POST', '/api/events/send', { key: api_key, body, headers: key })
+    t.equal(status, 202)
+    return sent.id
+  }
+  const other = await newAccount(world)
+  const first = await sendAs(account)
+  t.not(await sendAs(other), first)
+  await world.pool.pg.query(
+    `UPDATE idempotency_keys SET created_at = now() - key_lifetime() WHERE account_id = $1 AND key = 'daily'`,
+    [account.id],
+  )
+  const second = await sendAs(account)
+  t.not(second, first)
+  t.equal(await sendAs(account), second)
+  t.equal((await eventsOf('daily')).length, 2)
 })
 
 t.test('a refused event leaves its idempotency key free', async t => {

@@ -10,7 +10,7 @@ import { addContacts } from '#test/support/campaigns.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { eventDraft } from '#test/support/events.ts'
 import { shows } from '#test/support/shows.ts'
-import { newAccount, openWorld } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pool } = world
@@ -116,6 +116,25 @@ t.test('an event whose run is locked waits without delaying others', async t => 
   await worker.commit()
   shows(t, await waiting, { outcome: 'stored', answer: { contact_id: busy } })
   shows(t, (await runsOf(world, automation))[0], { is_due: true })
+})
+
+t.test('an event of a contact or domain that is being deleted is not stored', async t => {
+  const other = await addOtherDomain(world, account)
+  const [there] = (await addContacts(world, { ...account, domain_id: other.id }, ['there@b.com'])) as [string]
+  const here = await addContact()
+  for (const [draft, deletion] of [
+    [eventDraft(account, here, 'late'), sql.unsafe`DELETE FROM contacts WHERE id = ${here}`],
+    [
+      eventDraft({ ...account, domain_id: other.id }, there, 'late'),
+      sql.unsafe`DELETE FROM domains WHERE id = ${other.id}`,
+    ],
+  ] as const) {
+    const deleting = await begin(world, tx => tx.run(deletion))
+    const arriving = ingest(draft)
+    await Promise.race([arriving, untilBlocked(world, '%ingest_events%')])
+    await deleting.commit()
+    shows(t, await arriving, { outcome: 'no_contact', answer: null })
+  }
 })
 
 t.test('events named contact.created by a caller keep to ten runs a day', async t => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
+import { ingestEvents } from '#sql/events/contact_events.ts'
 import { emitContactEvents } from '#sql/events/emit_contact_events.ts'
 import { startRunByHand } from '#sql/events/enter_by_hand.ts'
 import { report_limited_runs } from '#tasks/report_limited_runs.ts'
@@ -8,6 +9,7 @@ import { storeAutomation } from '#test/support/automation_runs.ts'
 import { limitedOf, runsOf } from '#test/support/automations.ts'
 import { addContacts } from '#test/support/campaigns.ts'
 import { givePlan } from '#test/support/database/states.ts'
+import { eventDraft } from '#test/support/events.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { addOtherDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -77,6 +79,23 @@ t.test('a contact starts at most ten runs of an automation a day', async t => {
   t.strictSame(enrolled([await send(account, 'signed.up', 'bob@b.com')]), [1])
 })
 
+t.test('runs of the last 24 hours count for the limit of ten runs a day', async t => {
+  const account = await openAccount(['ann@b.com'])
+  const automation = await storeAutomation(world, account)
+  for (let n = 0; n < 10; n++) await send(account, 'signed.up', 'ann@b.com')
+  // The id of a run has the time of its start.
+  const startedAgo = (hours: number) =>
+    pg.query(
+      `UPDATE automation_runs r SET id = ordered_id(id_time(now() - make_interval(hours => $2)), n, random_tail())
+       FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM automation_runs WHERE automation_id = $1) o WHERE r.id = o.id`,
+      [automation, hours],
+    )
+  await startedAgo(23)
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [0])
+  await startedAgo(25)
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [1])
+})
+
 t.test('two processes share the limit of ten runs', async t => {
   const account = await openAccount(['ann@b.com'])
   const automation = await storeAutomation(world, account)
@@ -142,6 +161,33 @@ t.test('events of one commit are stored if they fit the quota', async t => {
   t.strictSame(await runsOf(world, once), [])
 })
 
+t.test('an event that is refused for its contact leaves its part of the quota to other contacts', async t => {
+  const account = await openAccount(['ann@b.com', 'bob@b.com'], 2)
+  const once = await storeAutomation(world, account, [], { trigger: 'a', reentry: 'once' })
+  for (const _ of [1, 2]) await storeAutomation(world, account, [], { trigger: 'a' })
+  const last = await storeAutomation(world, account, [], { trigger: 'b' })
+  const [ann, bob] = account.ids as [string, string]
+  // The second event needs two runs behind the first, and three without it.
+  const drafts = [eventDraft(account, ann, 'a'), eventDraft(account, ann, 'a'), eventDraft(account, bob, 'b')]
+  const outcomes = (await ingestEvents(world.pool, drafts)).map(({ outcome }) => outcome)
+  t.strictSame(outcomes, ['quota', 'quota', 'stored'])
+  t.strictSame([(await runsOf(world, once)).length, (await runsOf(world, last)).length], [0, 1])
+})
+
+t.test('runs count toward the quota for 30 days', async t => {
+  const account = await openAccount(['ann@b.com'], 1)
+  await storeAutomation(world, account)
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [1])
+  const age = (days: number) =>
+    pg.query('UPDATE automation_usage SET hour = hour - make_interval(days => $2) WHERE account_id = $1', [
+      ...[account.id, days],
+    ])
+  await age(29)
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), ['automation_quota_exceeded'])
+  await age(2)
+  t.strictSame(enrolled([await send(account, 'signed.up', 'ann@b.com')]), [1])
+})
+
 t.test('runs of an account without a quota are counted too', async t => {
   const account = await openAccount(['ann@b.com'])
   await storeAutomation(world, account)
@@ -152,13 +198,39 @@ t.test('runs of an account without a quota are counted too', async t => {
 t.test('our own events over the quota of runs are counted and reported', async t => {
   const account = await openAccount(['ann@b.com', 'bob@b.com', 'cid@b.com'], 1)
   const automation = await storeAutomation(world, account, [], { trigger: 'contact.created' })
-  await world.pool.transaction(tx => emitContactEvents(tx, account.id, 'contact.created', account.ids))
+  const emit = () => world.pool.transaction(tx => emitContactEvents(tx, account.id, 'contact.created', account.ids))
+  await emit()
   t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [1, 2])
+  await emit()
+  t.strictSame([(await runsOf(world, automation)).length, await limitedOf(world, automation)], [1, 5])
   await pg.query(`UPDATE automation_usage SET hour = hour - interval '1 hour' WHERE account_id = $1`, [account.id])
   const lines: object[] = []
   const log = { ...world.log, warn: (line: object) => lines.push(line) } as typeof world.log
   await report_limited_runs({}, { ...openWork(t, world), log })
-  t.strictSame(lines, [{ account_id: account.id, limited: 2 }])
+  t.strictSame(lines, [{ account_id: account.id, limited: 5 }])
+})
+
+t.test('our own events use the quota of their account only for runs that start', async t => {
+  const [poor, other] = [await openAccount(['ann@b.com', 'bob@b.com'], 11), await openAccount(['cid@b.com'], 1)]
+  const [automation, there] = [
+    await storeAutomation(world, poor, [], { trigger: 'contact.created' }),
+    await storeAutomation(world, other, [], { trigger: 'contact.created' }),
+  ]
+  const [ann, bob] = poor.ids as [string, string]
+  for (let n = 0; n < 10; n++) {
+    await world.pool.transaction(tx => emitContactEvents(tx, poor.id, 'contact.created', [ann]))
+  }
+  await pg.query(
+    `SELECT tell_automations(array_agg(ROW(0, account_id, domain_id, id, 'contact.created', '{}', 0, NULL, NULL, NULL)::new_event
+       ORDER BY email)) FROM contacts WHERE id = ANY ($1)`,
+    [[ann, bob, ...other.ids]],
+  )
+  t.strictSame(
+    (await runsOf(world, automation)).map(({ contact_email }) => contact_email),
+    [...Array(10).fill('ann@b.com'), 'bob@b.com'],
+  )
+  t.equal(await limitedOf(world, automation), 1, 'the daily limit of one contact')
+  shows(t, await runsOf(world, there), [{ contact_email: 'cid@b.com' }])
 })
 
 t.test('events caused by a run are one level deeper, up to four', async t => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { z } from 'zod'
+import { newId } from '#lib/ids.ts'
 import { sql } from '#sql/pool.ts'
 import { recordHits } from '#sql/tracking/hits.ts'
 import { startApi } from '#test/support/api.ts'
@@ -186,11 +187,22 @@ t.test('email.replied fires for the contact that replied', async t => {
   const [ann] = await addContacts(world, account, ['ann@reply.com'])
   const id = await send({ to: 'ann@reply.com' })
   const { rows } = await pg.query('SELECT message_id FROM emails WHERE id = $1', [id])
-  const answer = { inReplyTo: `<${rows[0].message_id}>`, text: 'Yes', subject: 'Re: Hello' }
+  const answer = { inReplyTo: `<${rows[0].message_id}>`, text: 'Yes, I am interested.', subject: 'Re: Hello' }
   const received = await receive(work, account, await compose({ ...answer, from: 'ann@reply.com' }))
   await receive(work, account, await compose({ ...answer, from: 'stranger@reply.com', text: 'No' }))
-  const payload = { email_id: id, contact_id: ann, received_email_id: received }
+  const payload = {
+    ...{ email_id: id, contact_id: ann, subject: 'Hello', email: 'ann@reply.com' },
+    ...{ received_email_id: received, category: 'interested' },
+  }
   shows(t, await runsOf(world, automation), [{ contact_email: 'ann@reply.com', payload }])
+
+  const [campaign_id, template_id] = [newId(), newId()]
+  await pg.query('UPDATE emails SET contact_id = $2, campaign_id = $3, template_id = $4 WHERE id = $1', [
+    ...[id, ann, campaign_id, template_id],
+  ])
+  await receive(work, account, await compose({ ...answer, from: 'assistant@reply.com' }))
+  const [, second] = await runsOf(world, automation)
+  shows(t, second, { contact_email: 'ann@reply.com', payload: { campaign_id, template_id } })
 })
 
 t.test('our own event wakes a run that waits for it', async t => {
