@@ -1,5 +1,6 @@
 import PostalMime from 'postal-mime'
 import t, { type Test } from 'tap'
+import { newId } from '#lib/ids.ts'
 import { forgetSettledEmails } from '#sql/sending/emails.ts'
 import { clear_runs } from '#tasks/clear_runs.ts'
 import { startApi } from '#test/support/api.ts'
@@ -10,7 +11,7 @@ import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { openSink } from '#test/support/smtp/open_sink.ts'
 import { makeTopic } from '#test/support/unsubscribing.ts'
-import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
 const { pool } = world
@@ -133,6 +134,44 @@ t.test('a template is filled with values of the event, the contact and the step'
   shows(t, await failed.read(), { status: 'failed', error: 'not_found: The template was deleted.' })
 })
 
+t.test('a step can replace the sender, subject and Reply-To of its template, which must be published', async t => {
+  const account = await newAccount(world)
+  const api = await startApi(t, world, account.key)
+  const [theirs, own] = ['template', 'step'].map(name => ({
+    ...{ from: `${name}@${account.domain}`, subject: `of the ${name}`, reply_to: [`${name}@reply.com`] },
+  }))
+  const { body } = await api.request('POST', '/api/templates', { body: { ...theirs, name: 'T', html: '<p>Hi</p>' } })
+  const sendAs = (more: object) =>
+    run(t, () => [{ type: 'send_email', config: { template: { id: body.id }, ...more } }], { account })
+  const error = 'validation_error: The template is not published.'
+  shows(t, await (await sendAs({})).read(), { status: 'failed', error })
+  await api.request('POST', `/api/templates/${body.id}/publish`, {})
+  for (const [more, expected] of [
+    [{}, theirs],
+    [own, own],
+  ] as const) {
+    const [email] = await (await sendAs(more as object)).emails()
+    const shown = await api.request('GET', `/api/emails/${email.id}`)
+    shows(t, shown.body, expected as object)
+  }
+})
+
+t.test('marketing mail has the postal address of its domain, or else of its account', async t => {
+  const account = await newAccount(world)
+  const other = await addOtherDomain(world, account)
+  await pool.pg.query(`UPDATE accounts SET postal_address = 'Account Street 1' WHERE id = $1`, [account.id])
+  await pool.pg.query(`UPDATE domains SET postal_address = 'Domain Road 2' WHERE id = $1`, [other.id])
+  for (const [domain_id, domain, address] of [
+    [account.domain_id, account.domain, 'Account Street 1'],
+    [other.id, other.name, 'Domain Road 2'],
+  ] as const) {
+    const sent = await run(t, () => [send(domain)], { account: { ...account, domain_id } })
+    const [{ message }] = await deliver(sent)
+    const { text = '' } = await PostalMime.parse(message)
+    t.strictSame(text.match(/\w+ (Street|Road) \d/g), [address])
+  }
+})
+
 t.test('runs of one step share its content', async t => {
   const account = await newAccount(world)
   const automation = await storeAutomation(world, account, [send(account.domain)])
@@ -154,6 +193,7 @@ t.test('a contact that may not be mailed is skipped, and its run continues', asy
     { contact: { unsubscribed: true }, more: {}, reason: 'unsubscribed' },
     { contact: { email: 'blocked@b.com' }, more: {}, reason: 'suppressed' },
     { contact: {}, more: { topic_id }, reason: 'suppressed_or_not_subscribed_to_topic' },
+    { contact: {}, more: { topic_id: newId() }, reason: 'not_subscribed_to_topic' },
     { contact: { email: 'x@example.com' }, more: {}, reason: 'reserved_domain' },
   ]
   for (const { contact, more, reason } of cases) {

@@ -16,6 +16,7 @@ import { addContacts } from '#test/support/campaigns.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
+import { subscribe, takeEvents } from '#test/support/webhooks/webhook_events.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
@@ -94,6 +95,22 @@ t.test('contact_update writes the given fields, with consents and webhooks', asy
   t.equal((await pool.pg.query(events, [account.id])).rows[0].count, 2)
 })
 
+t.test('a deleted property is neither read nor written', async t => {
+  const account = await newAccount(world)
+  await addProperty(account, 'plan')
+  await pool.pg.query('UPDATE contact_properties SET deleted_at = now() WHERE account_id = $1', [account.id])
+  const rule = { type: 'rule', field: 'contact.properties.plan', operator: 'exists' }
+  const update = { key: 'update', type: 'contact_update', config: { properties: { plan: 'free' } } }
+  const connections: TestConnection[] = [
+    ['start', 'has_plan'],
+    ['has_plan', 'update', 'condition_not_met'],
+  ]
+  const steps = [{ key: 'has_plan', type: 'condition', config: rule }, update]
+  const ended = await run(t, steps, { account, connections, contact: { properties: { plan: 'pro' } } })
+  shows(t, ended, { status: 'failed', steps: [{ output: { result: 'condition_not_met' } }, { status: 'failed' }] })
+  shows(t, await contactOf(ended.contact_id), { properties: { plan: 'pro' } })
+})
+
 t.test('an invalid value fails the run and keeps the steps before it', async t => {
   const account = await newAccount(world)
   await addProperty(account, 'age', 'number')
@@ -120,6 +137,14 @@ t.test('a step that unsubscribes a contact wakes runs that wait for it', async t
   shows(t, await readRun(world, waiting), { status: 'completed', event: { contact_id: contact } })
   const events = 'SELECT name, depth FROM contact_events WHERE account_id = $1'
   t.strictSame((await pool.pg.query(events, [account.id])).rows, [{ name: 'contact.unsubscribed', depth: 1 }])
+})
+
+t.test('a step that unsubscribes a contact once more triggers nothing', async t => {
+  const account = await newAccount(world)
+  const listens = await storeAutomation(world, account, [], { trigger: 'contact.unsubscribed' })
+  const leave = { type: 'contact_update', config: { unsubscribed: true } }
+  shows(t, await run(t, [leave], { account, contact: { unsubscribed: true } }), { status: 'completed' })
+  t.strictSame(await runsOf(world, listens), [])
 })
 
 t.test('all contacts unsubscribed by a set of runs trigger automations', async t => {
@@ -150,6 +175,7 @@ t.test('add_to_segment and remove_from_segment change the segments of a contact'
   const segment = async (name: string): Promise<string> =>
     (await api.request('POST', '/api/segments', { body: { name, domain: account.domain } })).body.id
   const [first, second] = [await segment('First'), await segment('Second')]
+  await subscribe(world, account.id, ['contact.updated'])
   const { contact_id, status } = await run(
     t,
     [
@@ -162,6 +188,10 @@ t.test('add_to_segment and remove_from_segment change the segments of a contact'
   t.equal(status, 'completed')
   const query = 'SELECT segment_id FROM segment_members WHERE contact_id = $1'
   t.strictSame((await pool.pg.query(query, [contact_id])).rows, [{ segment_id: second }])
+  t.strictSame(
+    (await takeEvents(world, account.id)).map(({ type, data }) => [type, data.id]),
+    Array(3).fill(['contact.updated', contact_id]),
+  )
 
   await pool.pg.query('DELETE FROM segments WHERE id = $1', [first])
   const join = { type: 'add_to_segment', config: { segment_id: first } }
@@ -181,12 +211,17 @@ t.test('contact_delete completes its run and ends the others of the contact', as
   await work.automations.advance()
   const [own] = (await startRuns(world, account, deletes, [contact])) as [string]
   const [other] = (await startRuns(world, account, sends, [contact])) as [string]
+  await subscribe(world, account.id, ['contact.deleted'])
   await work.automations.advance()
   shows(t, await readRun(world, own), { status: 'completed', error: null, steps: [{ seq: 1, status: 'completed' }] })
   const skipped = { status: 'skipped', error: 'The contact was deleted.' }
   shows(t, await readRun(world, waiting), { ...skipped, steps: [{ seq: 1, status: 'skipped' }] })
   shows(t, await readRun(world, other), skipped)
   t.equal(await contactOf(contact), undefined)
+  t.strictSame(
+    (await takeEvents(world, account.id)).map(({ data }) => data.id),
+    [contact],
+  )
   const optouts = 'SELECT count(*)::int AS count FROM contact_optouts WHERE account_id = $1'
   t.equal((await pool.pg.query(optouts, [account.id])).rows[0].count, 1, 'its opt-out stays')
 })
@@ -196,10 +231,13 @@ t.test('deleting a contact ends its runs in the same commit', async t => {
   const api = await startApi(t, world, account.key)
   const delay = { type: 'delay', config: { duration: '1 day' } }
   for (const erase of ['', '?erase=true']) {
-    const { id, contact_id } = await run(t, [delay], { account, payload: { secret: 1 } })
+    const { id, contact_id, automation_id } = await run(t, [delay], { account, payload: { secret: 1 } })
+    const [past] = (await startRuns(world, account, automation_id, [contact_id])) as [string]
+    await pool.pg.query(`UPDATE automation_runs SET status = 'completed', due_at = NULL WHERE id = $1`, [past])
     t.equal((await api.request('DELETE', `/api/contacts/${contact_id}${erase}`)).status, 200)
     const ended = { status: 'skipped', due_at: null, steps: [{ seq: 1, status: 'skipped' }] }
     shows(t, await readRun(world, id), erase ? { steps: [] } : ended)
+    shows(t, await readRun(world, past), erase ? { steps: [] } : { status: 'completed', error: null })
   }
 })
 
