@@ -1,9 +1,10 @@
 import t from 'tap'
 import { newId } from '#lib/ids.ts'
-import { createPool, type Pool } from '#sql/pool.ts'
+import { createPool, type Pool, type Queryable } from '#sql/pool.ts'
 import { listDueEvents } from '#sql/webhooks/due_events.ts'
-import { claimWebhooks, releaseWebhooks } from '#sql/webhooks/leases.ts'
+import { claimWebhooks, extendWebhookLeases, releaseWebhooks } from '#sql/webhooks/leases.ts'
 import { startPgProxy } from '#test/faults/support/pg_proxy.ts'
+import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { ALLOWED } from '#test/support/http/fetching.ts'
 import { shows } from '#test/support/shows.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -51,6 +52,42 @@ t.test('webhooks with due events are leased once, least recently served first', 
   t.strictSame(await claim(10, all.slice(1)), [])
   t.strictSame(await claim(10, null), ['late'])
   t.strictSame(await claim(10, null), [])
+})
+
+t.test('a lease belongs to one worker until it expires', async t => {
+  const { account_id, id } = await subscribe('owned')
+  await announce(world, account_id, 1)
+  const webhook = { account_id, id: Number(id) }
+  const [owner, other] = [newId(), newId()]
+  const claim = (owner: string, db: Queryable) =>
+    claimWebhooks(db, { owner, seconds: 60 }, { sound: 1, failing: 0 }, [webhook])
+  const extend = (owner: string) => extendWebhookLeases(world.pool, { owner, seconds: 600 }, [webhook])
+  const read = async (owner: string) =>
+    (await listDueEvents(world.pool, owner, [{ account_id, webhook_id: webhook.id, held: [], limit: 1 }])).length
+  const readLease = async () => {
+    const query =
+      'SELECT lease_owner AS owner, round(extract(epoch FROM lease_until - now()))::int AS seconds FROM webhooks WHERE id = $1'
+    return (await world.pool.pg.query(query, [id])).rows
+  }
+
+  const claiming = await begin(world, tx => claim(owner, tx))
+  const second = claim(other, world.pool)
+  await Promise.race([second, untilBlocked(world)])
+  await claiming.commit()
+  t.strictSame(await second, [])
+
+  t.strictSame([await read(owner), await read(other)], [1, 0])
+  await extend(other)
+  await releaseWebhooks(world.pool, other, [webhook])
+  t.strictSame(await readLease(), [{ owner, seconds: 60 }])
+  await extend(owner)
+  t.strictSame(await readLease(), [{ owner, seconds: 600 }])
+
+  await world.pool.pg.query(`UPDATE webhooks SET lease_until = now() - interval '5 s' WHERE id = $1`, [id])
+  t.equal(await read(owner), 0)
+  await extend(owner)
+  t.match(await readLease(), [{ owner, seconds: /^-/ }])
+  await world.pool.pg.query('DELETE FROM webhook_events WHERE account_id = $1', [account_id]) // the workers of other tests would send it
 })
 
 t.test('failing webhooks never take the places of healthy ones', async t => {

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { now } from '#lib/clock.ts'
+import { newId } from '#lib/ids.ts'
 import { addResult, isToRest, STANDING_RULES } from '#lib/webhooks/standing.ts'
-import { openWorld } from '#test/support/world.ts'
+import { settleWebhooks } from '#sql/webhooks/due_events.ts'
+import { addWebhook } from '#test/support/webhooks/add_webhook.ts'
+import { announce, readWebhook } from '#test/support/webhooks/announced_events.ts'
+import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t)
 const { pg } = world.pool
@@ -40,4 +45,26 @@ t.test('the worker and Postgres judge the results of attempts alike', async t =>
     }),
     { numRuns: 200 },
   )
+})
+
+t.test('an endpoint rests twice as long after each failure, up to the longest rest', async t => {
+  const account = await newAccount(world)
+  const { id } = await addWebhook(world, account.id, { endpoint: 'https://h.acme.com/', events: ['*'] })
+  await announce(world, account.id, 10)
+  const { rows: events } = await pg.query('SELECT id FROM webhook_events WHERE account_id = $1 ORDER BY id', [
+    account.id,
+  ])
+  const failure = {
+    ...{ account_id: account.id, webhook_id: Number(id), endpoint: 'https://h.acme.com/', attempt: 0 },
+    ...{ is_success: false, is_gone: false, status: 500, ms: 1, error: 'x', response: '', started_at: now() },
+    ...{ delay: 1, rest: null, is_hung: false },
+  }
+  const rests: (number | null)[] = []
+  for (const event of events) {
+    const result = { ...failure, event_id: event.id, id: newId() }
+    await settleWebhooks(world.pool, [result], { first_rest_seconds: 100, longest_rest_seconds: 1_000 })
+    const { rests: seconds } = await readWebhook(world, id)
+    rests.push(seconds && Math.round(seconds / 10) * 10)
+  }
+  t.strictSame(rests, [null, null, null, null, 100, 200, 400, 800, 1_000, 1_000])
 })

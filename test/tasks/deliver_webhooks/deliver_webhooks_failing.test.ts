@@ -108,6 +108,20 @@ t.test('endpoints that hang get two concurrent attempts, then rest, and delay no
   }
 })
 
+t.test('an attempt that used up its time counts as hung, another failure does not', async t => {
+  startSender(t, world, { ...HOOK_TIMES, attempt_ms: 500, retry_seconds: [60] })
+  const endpoints = [await subscribe('hung'), await subscribe('failed')]
+  hook.answer(({ path }, response) => {
+    if (path.endsWith('failed')) response.writeHead(500).end()
+  })
+  for (const { account_id } of endpoints) await announce(world, account_id, 1)
+  const ids = endpoints.map(({ id }) => id)
+  const read = async () =>
+    (await world.pool.pg.query('SELECT recent_results FROM webhooks WHERE id = ANY ($1) ORDER BY id', [ids])).rows
+  await waitUntil(async () => (await read()).every(row => row.recent_results !== ''), 'one attempt each')
+  t.strictSame(await read(), [{ recent_results: 'h' }, { recent_results: 'f' }])
+})
+
 t.test('an endpoint that fails every third time never rests', async t => {
   // A rest would last until the end of the test.
   startSender(t, world, { ...HOOK_TIMES, first_rest_seconds: 60, longest_rest_seconds: 60 })
@@ -148,6 +162,7 @@ t.test('Retry-After is respected as seconds or a date, and 410 disables', async 
     shows(t, state, { status: 'enabled', failure_count: 1 })
     for (const seconds of [rests, due]) t.ok(seconds > 3_580 && seconds <= 3_600, `${name}: ${seconds}`)
   }
+  shows(t, await ask('missing', 404), { status: 'enabled', failure_count: 1, due: Number })
   shows(t, await ask('gone', 410), {
     status: 'disabled',
     disabled_reason: 'endpoint_gone',
