@@ -24,7 +24,8 @@ export class CommandLine {
   readonly #environment: Record<string, string>
 
   constructor(environment: Record<string, string>) {
-    this.#environment = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...environment }
+    const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env // compiled code of test/setup.ts
+    this.#environment = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', ...environment }
   }
 
   /** Runs a command until it ends. `input`: its standard input. */
