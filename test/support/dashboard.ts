@@ -4,7 +4,7 @@ import type { Foundation } from '#flows/process/run_process.ts'
 import type { Role } from '#lib/members/roles.ts'
 import { type Api, startApi } from './api.ts'
 import { openBrowser } from './browser.ts'
-import { newMember, PASSWORD } from './members.ts'
+import { newMember, PASSWORD, sessionOf } from './members.ts'
 import { newAccount, openWorld, type TestAccount } from './world.ts'
 
 /** A server with its dashboard, an account, and a browser. */
@@ -12,8 +12,10 @@ export type Dashboard = {
   world: Foundation
   account: TestAccount
   api: Api
-  /** Opens a page in which a new member with this role is signed in. */
+  /** Opens an empty page, in a context where a new member with this role is signed in. */
   signIn(role: Role, options?: BrowserContextOptions): Promise<Page>
+  /** Opens a page, and signs in a new member with this role by the form. */
+  signInByForm(role: Role, options?: BrowserContextOptions): Promise<Page>
   /** Signs out the member of a page. */
   signOut(page: Page): Promise<void>
   /** Opens a page in which nobody is signed in. */
@@ -32,6 +34,12 @@ export async function openDashboard(t: Test, environment: Record<string, string>
   const open: Dashboard['open'] = async options =>
     watch(await browser.newContext({ baseURL: api.url, ...options }), options?.baseURL ?? api.url, faults)
   const signIn: Dashboard['signIn'] = async (role, options) => {
+    const page = await open(options)
+    const value = await sessionOf(world, (await newMember(world, account.id, role)).id)
+    await page.context().addCookies([{ name: 'mailbrook', value, url: options?.baseURL ?? api.url }])
+    return page
+  }
+  const signInByForm: Dashboard['signInByForm'] = async (role, options) => {
     const { email } = await newMember(world, account.id, role)
     const page = await open(options)
     await page.goto('/login')
@@ -46,7 +54,7 @@ export async function openDashboard(t: Test, environment: Record<string, string>
     await page.click('button:text("Sign out")')
     await page.waitForSelector('h1:text("Sign in")')
   }
-  return { world, account, api, signIn, signOut, open, faults }
+  return { world, account, api, signIn, signInByForm, signOut, open, faults }
 }
 
 async function watch(context: BrowserContext, url: string, faults: string[]): Promise<Page> {

@@ -6,6 +6,8 @@ import type { Role } from '#lib/members/roles.ts'
 import { insertMember, saveMembership } from '#sql/members/members.ts'
 
 export const PASSWORD = 'correct horse battery'
+/** The same for all members, since a hash is made to cost much. */
+let hashed: Promise<string> | undefined
 
 /** Adds a member with PASSWORD to an account. */
 export async function newMember(
@@ -15,7 +17,8 @@ export async function newMember(
 ): Promise<{ id: string; email: string }> {
   const id = newId()
   const email = `${role}-${id.slice(-8)}@acme.com`
-  const password = await hashPassword(PASSWORD)
+  hashed ??= hashPassword(PASSWORD)
+  const password = await hashed
   await pool.transaction(async tx => {
     await insertMember(tx, { id, email, name: `A member (${role})`, password, is_operator: false })
     await saveMembership(tx, account_id, id, role)

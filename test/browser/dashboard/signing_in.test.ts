@@ -42,7 +42,7 @@ t.test('the setup link creates the first member, who creates an API key shown on
 })
 
 t.test('a member signs in and out', async t => {
-  const page = await dashboard.signIn('admin')
+  const page = await dashboard.signInByForm('admin')
   t.match(await page.textContent('.axis'), 'highest: 0', 'nothing has been sent')
   t.strictSame(await findAccessibilityFaults(page), [])
   await dashboard.signOut(page)

@@ -149,6 +149,7 @@ t.test('a tab asks to sign in after signing out in another', async t => {
   const page = await dashboard.signIn('admin')
   const other = await page.context().newPage()
   await other.goto('/topics')
+  await page.goto('/')
   await dashboard.signOut(page)
   await other.fill('#name', 'Not stored')
   await other.click('button:text("Create")')
@@ -163,7 +164,7 @@ t.test('members sign in over plain http on a private network', async t => {
   t.teardown(() => {
     world.config.BASE_URL = api.url
   })
-  const page = await dashboard.signIn('owner', { baseURL: site })
+  const page = await dashboard.signInByForm('owner', { baseURL: site })
   t.equal(await page.evaluate('isSecureContext'), false)
   await page.goto('/topics')
   await page.fill('#name', 'Of the network')
