@@ -63,8 +63,9 @@ export function replaceStale(pool: pg.Pool): void {
   })
 }
 
-/** Advice for operators by SQLSTATE. */
+/** Advice for operators by SQLSTATE. PgBouncer responds with 08P01 to the timeouts of connections.ts. */
 const ADVICE: Record<string, string> = {
+  '08P01': 'For a pooler such as PgBouncer, see "Connections to Postgres" in docs/operating.md.',
   53300: 'Raise max_connections of Postgres, or the limit of the role, or end other connections.',
   25006: 'DATABASE_URL must lead to the primary, without default_transaction_read_only.',
   42501: 'The role of DATABASE_URL must own the database and everything in it: ALTER DATABASE name OWNER TO role',

@@ -5,7 +5,8 @@ import { baseUrl, blobStore, count, databaseUrl, networks, percent, port } from 
 /** The database and the HTTP API. */
 export const server = {
   DATABASE_URL: databaseUrl.optional().meta({
-    description: 'URL of a Postgres database, version 16 or newer.',
+    description:
+      'URL of a Postgres database, version 16 or newer. For TLS and poolers, see "Connections to Postgres" in operating.md.',
     unset: 'an embedded Postgres in `.data/`, with `npm start`',
   }),
   SECRET_KEY: z

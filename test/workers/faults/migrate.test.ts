@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Logger } from 'graphile-worker'
 import pg from 'pg'
@@ -179,6 +181,21 @@ t.test('migrate names a file of DATABASE_URL that cannot be read', async t => {
   const DATABASE_URL = 'postgres://a:b@127.0.0.1:1/c?sslmode=verify-full&sslrootcert=/nowhere.pem'
   const stderr = /^The database of DATABASE_URL cannot be reached: ENOENT: .*'\/nowhere\.pem'\n$/
   t.match(await runMigrate({ DATABASE_URL, SECRET_KEY }), { code: 1, stderr })
+})
+
+t.test('an operator whose pooler refuses the timeouts of connections is led to the page about poolers', async t => {
+  const fields = ['SFATAL', 'C08P01', 'Munsupported startup parameter: statement_timeout', ''] // as PgBouncer responds
+  const body = Buffer.from(fields.map(field => `${field}\0`).join(''))
+  const head = Buffer.from('E\0\0\0\0')
+  head.writeInt32BE(body.length + 4, 1)
+  const pooler = createServer(socket => socket.once('data', () => socket.end(Buffer.concat([head, body]))))
+  t.teardown(() => pooler.close())
+  await once(pooler.listen(0, '127.0.0.1'), 'listening')
+  const DATABASE_URL = `postgres://a:b@127.0.0.1:${(pooler.address() as AddressInfo).port}/c`
+  const stderr =
+    'The database of DATABASE_URL cannot be reached: unsupported startup parameter: statement_timeout. ' +
+    'For a pooler such as PgBouncer, see "Connections to Postgres" in docs/operating.md.\n'
+  t.same(await runMigrate({ DATABASE_URL, SECRET_KEY }), { code: 1, stdout: '', stderr })
 })
 
 t.test('a role that may not create tables, or has no connection left, is told what to do', async t => {
