@@ -1,10 +1,10 @@
 import type { JobPayload } from '#lib/jobs.ts'
 import { deleteImportOfDomain } from '#sql/contacts/import/delete_imports.ts'
 import {
-  deleteChoicesOfDomain,
   deleteContactsOfDomain,
   deleteCounts,
   deleteEventsOfDomain,
+  deleteHashesOfDomain,
   deleteMembers,
   deleteProperty,
   deleteStrayCounts,
@@ -27,8 +27,9 @@ export async function removeLeftovers(pool: Pool, { of, ...deleted }: JobPayload
     case 'domain':
       await inSlices(() => deleteContactsOfDomain(pool, deleted, SLICE))
       await walk(last => deleteEventsOfDomain(pool, deleted, last, EVENTS))
-      await inSlices(() => deleteChoicesOfDomain(pool, 'optouts', deleted, SLICE))
-      await inSlices(() => deleteChoicesOfDomain(pool, 'consents', deleted, SLICE))
+      await inSlices(() => deleteHashesOfDomain(pool, 'optouts', deleted, SLICE))
+      await inSlices(() => deleteHashesOfDomain(pool, 'consents', deleted, SLICE))
+      await inSlices(() => deleteHashesOfDomain(pool, 'former', deleted, SLICE))
       while (await deleteImportOfDomain(pool, deleted, ERRORS));
       return deleteStrayCounts(pool, deleted.account_id)
     case 'audience':

@@ -5,10 +5,10 @@ import { storedAddress } from '#lib/mail/address.ts'
 import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact, lockContact } from '#sql/contacts/contact_changes.ts'
 import { type ContactRef, findContact, findContactIds } from '#sql/contacts/contacts.ts'
-import { deleteErrorsOf } from '#sql/contacts/import/record_errors.ts'
+import { deleteErrorsOf, listImportsOfDomain } from '#sql/contacts/import/record_errors.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
 import { listDomainsOfAddress } from '#sql/domains/own_domains.ts'
-import type { Person } from '#sql/erasure/former_contacts.ts'
+import { deleteFormerContact, type Person } from '#sql/erasure/former_contacts.ts'
 import { forgetEventsOfContact } from '#sql/events/contact_events.ts'
 import { withdrawAnswers } from '#sql/polls/asked_polls.ts'
 import type { Pool, Tx } from '#sql/pool.ts'
@@ -94,13 +94,11 @@ async function deleteReceived(pool: Pool, { account_id, email, domain_id }: Pers
   }
 }
 
-/** Errors of imports per statement: there may be millions, and each is compared with the address. */
-const ERRORS = 50_000
-
-/** Outside the transaction that deletes the contact, which would hold up writers of contacts for as long. */
-async function forgetImportErrors(pool: Pool, person: Person): Promise<void> {
-  let last = await deleteErrorsOf(pool, person, null, ERRORS)
-  while (last !== null) last = await deleteErrorsOf(pool, person, last, ERRORS)
+/** Outside the transaction that deletes the contact, since it compares all errors: up to 200,000 per import. */
+async function forgetImportErrors(pool: Pool, { account_id, domain_id, email }: Person): Promise<void> {
+  for (const id of await listImportsOfDomain(pool, account_id, domain_id)) {
+    await deleteErrorsOf(pool, { account_id, id }, email)
+  }
 }
 
 /** Returns the number of deleted suppressions: 0 or 1. */
@@ -110,7 +108,7 @@ async function eraseRow(pool: Pool, { account_id, domain_id, email }: Person): P
     const found = await findContactIds(tx, account_id, { domain_id, email })
     if (found) await forgetRecipient(tx, account_id, found.id)
     const contact = await lockContact(tx, account_id, { domain_id, email })
-    if (contact) await eraseContact(tx, account_id, contact.id)
+    if (contact) await eraseContact(tx, { account_id, domain_id, email }, contact.id)
     const is_suppressed = (await findSuppression(tx, account_id, { address: email })) !== null
     const others = await listDomainsOfAddress(tx, account_id, email)
     const removed = others.length > 0 ? [] : await deleteSuppressions(tx, account_id, { addresses: [email] })
@@ -123,8 +121,10 @@ async function eraseRow(pool: Pool, { account_id, domain_id, email }: Person): P
   })
 }
 
-async function eraseContact(tx: Tx, account_id: string, id: string): Promise<void> {
+async function eraseContact(tx: Tx, person: Person, id: string): Promise<void> {
+  const { account_id } = person
   await announceContacts(tx, account_id, 'contact.deleted', [id])
   await deleteContact(tx, account_id, id)
   await forgetEventsOfContact(tx, account_id, id)
+  await deleteFormerContact(tx, person, id)
 }

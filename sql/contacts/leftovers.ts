@@ -63,18 +63,22 @@ export async function deleteEventsOfDomain(
   return last
 }
 
-const choices = { optouts: sql.fragment`contact_optouts`, consents: sql.fragment`contact_consents` }
+const byAddress = {
+  optouts: sql.fragment`contact_optouts`,
+  consents: sql.fragment`contact_consents`,
+  former: sql.fragment`former_contacts`,
+}
 
-/** Deletes opt-outs or consents of a deleted domain; returns how many, 0 if none are left. */
-export async function deleteChoicesOfDomain(
+/** Deletes opt-outs, consents or former contacts of a deleted domain; returns how many, 0 if none are left. */
+export async function deleteHashesOfDomain(
   db: Queryable,
-  of: keyof typeof choices,
+  of: keyof typeof byAddress,
   { account_id, id }: Deleted,
   limit: number,
 ): Promise<number> {
   return db.run(sql.unsafe`
-    DELETE FROM ${choices[of]} WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM ${choices[of]} WHERE account_id = ${account_id} AND domain_id = ${id} LIMIT ${limit}))
+    DELETE FROM ${byAddress[of]} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${byAddress[of]} WHERE account_id = ${account_id} AND domain_id = ${id} LIMIT ${limit}))
   `)
 }
 

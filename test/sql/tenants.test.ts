@@ -53,6 +53,7 @@ const unbound = [
   ...['deliveries.campaign_id', 'tracking_hits.email_id', 'campaign_recipients.email_id'],
   ...['campaign_recipients.campaign_id', 'campaign_recipients.contact_id', 'campaign_recipients.received_email_id'],
   ...['contact_topics.topic_id', 'contact_optouts.domain_id', 'contact_optouts.topic_id'],
+  ...['former_contacts.domain_id', 'former_contacts.contact_id'],
   ...['contact_imports.domain_id', 'contact_imports.audience_id', 'contact_imports.source_id'],
   ...['contact_consents.domain_id', 'contact_consents.topic_id', 'contact_consents.source_id', 'contacts.source_id'],
   ...['contact_events.domain_id', 'contact_events.contact_id', 'emails.automation_id'],
@@ -209,6 +210,7 @@ async function fillContacts({ id, domain_id }: TestAccount): Promise<void> {
   await pg.query(`INSERT INTO topics VALUES ($1, $2, $3, 'a', NULL, 'opt_in', 'public')`, [id, topic, domain_id])
   await pg.query(`INSERT INTO contact_topics VALUES ($1, $2, $3, 'opt_out')`, [id, contact, topic])
   await pg.query(`INSERT INTO contact_optouts VALUES ($1, $2, '\\x00')`, [id, domain_id])
+  await pg.query(`INSERT INTO former_contacts VALUES ($1, $2, '\\x00', $3)`, [id, domain_id, randomUUID()])
   await pg.query(`INSERT INTO contact_consents VALUES ($1, $2, '\\x00', $3, NULL, 'opt_out', 'api')`, [
     ...[id, domain_id, randomUUID()],
   ])

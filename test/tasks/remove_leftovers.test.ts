@@ -123,6 +123,8 @@ t.test('a domain with contacts is deleted only with_contacts=true', async t => {
   await addContacts(domain.id, 1_500)
   const { id } = await post('/contacts', { email: 'out@b.com', domain: domain.name, unsubscribed: true })
   await post('/events/send', { event: 'viewed', email: 'out@b.com', domain: domain.name })
+  const former = await post('/contacts', { email: 'former@b.com', domain: domain.name })
+  await remove(`/contacts/${former.id}`)
   const message = 'The domain has contacts: add `?with_contacts=true` to delete them with it.'
   shows(t, await remove(`/domains/${domain.id}`), { status: 422, body: { message } })
   shows(t, await remove(`/domains/${domain.id}?with_contacts=yes`), { status: 422 })
@@ -132,7 +134,16 @@ t.test('a domain with contacts is deleted only with_contacts=true', async t => {
   for (const path of [`/contacts/${id}`, `/audiences/${domain.id}`]) shows(t, await get(path), { name: 'not_found' })
   t.equal(await count('contacts', 'domain_id = $1', domain.id), 1_501, 'they are removed later')
   await runJobs()
-  for (const table of ['contacts', 'contact_optouts', 'contact_consents', 'contact_events', 'audiences', 'segments']) {
+  const tables = [
+    'contacts',
+    'former_contacts',
+    'contact_optouts',
+    'contact_consents',
+    'contact_events',
+    'audiences',
+    'segments',
+  ]
+  for (const table of tables) {
     t.equal(await count(table, 'domain_id = $1', domain.id), 0, table)
   }
 })
