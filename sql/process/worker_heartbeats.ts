@@ -1,3 +1,4 @@
+import type { FragmentSqlToken } from '@slonik/sql-tag'
 import { z } from 'zod'
 import { type Queryable, sql } from '#sql/pool.ts'
 
@@ -29,21 +30,37 @@ export async function countLiveWorkers(db: Queryable, within_seconds: number): P
   return workers
 }
 
+/** Returns the condition that the pool of a job `j` is gone: it was not seen for `after_seconds`, or died before it was ever seen. */
+function isOfDeadPool(after_seconds: number): FragmentSqlToken {
+  const after = sql.fragment`make_interval(secs => ${after_seconds})`
+  return sql.fragment`j.locked_by IS NOT NULL AND j.locked_at < now() - ${after} AND NOT EXISTS (
+    SELECT FROM worker_heartbeats h WHERE h.pool_id = j.locked_by AND h.seen_at >= now() - ${after}
+  )`
+}
+
 /**
- * Unlocks the jobs of pools that were not seen for `after_seconds`, and of pools that died before they were ever seen.
- * graphile-worker itself would keep them locked for 4 hours. Returns the pools that were unlocked.
+ * Deletes the jobs of dead pools that were added again with the same key meanwhile. graphile-worker has taken the key and
+ * all further attempts from such a job, so it would stay for ever as one that has failed.
+ */
+export async function deleteReplacedJobs(db: Queryable, after_seconds: number): Promise<void> {
+  await db.run(sql.unsafe`
+    DELETE FROM graphile_worker._private_jobs j
+    WHERE ${isOfDeadPool(after_seconds)} AND j.key IS NULL AND j.attempts >= j.max_attempts
+      -- Of a locked job, only its replacement changes this.
+      AND j.updated_at > j.locked_at
+  `)
+}
+
+/**
+ * Unlocks the jobs of dead pools, which graphile-worker itself would keep locked for 4 hours. Returns the pools that were
+ * unlocked.
  */
 export async function unlockDeadPools(db: Queryable, after_seconds: number): Promise<string[]> {
-  const after = sql.fragment`make_interval(secs => ${after_seconds})`
   const rows = await db.any(sql.type(z.object({ pool_id: z.string() }))`
     WITH gone AS (
-      DELETE FROM worker_heartbeats WHERE seen_at < now() - ${after} RETURNING pool_id
+      DELETE FROM worker_heartbeats WHERE seen_at < now() - make_interval(secs => ${after_seconds}) RETURNING pool_id
     ), dead AS (
-      SELECT DISTINCT j.locked_by AS pool_id FROM graphile_worker.jobs j
-      WHERE j.locked_by IS NOT NULL AND j.locked_at < now() - ${after}
-        AND NOT EXISTS (
-          SELECT FROM worker_heartbeats h WHERE h.pool_id = j.locked_by AND h.seen_at >= now() - ${after}
-        )
+      SELECT DISTINCT j.locked_by AS pool_id FROM graphile_worker.jobs j WHERE ${isOfDeadPool(after_seconds)}
     ), unlocked AS (
       SELECT graphile_worker.force_unlock_workers(array_agg(pool_id)) FROM dead HAVING count(*) > 0
     )
