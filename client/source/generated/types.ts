@@ -534,7 +534,7 @@ export type CampaignEngagement = {
   opened: CampaignOpen[]
   /** Who clicked a link, newest first, at most 500. */
   clicked: CampaignClick[]
-  /** Who replied, newest first, at most 500. */
+  /** Who replied, newest first, at most 500, without deleted replies. */
   replied: CampaignReply[]
 }
 

@@ -40,7 +40,7 @@ const Replied = z
 const lists = {
   opened: z.array(Opened).describe('Who opened it, newest first, at most 500.'),
   clicked: z.array(Clicked).describe('Who clicked a link, newest first, at most 500.'),
-  replied: z.array(Replied).describe('Who replied, newest first, at most 500.'),
+  replied: z.array(Replied).describe('Who replied, newest first, at most 500, without deleted replies.'),
 }
 
 /** The engagement of the recipients of a campaign (GET /campaigns/:id/engagement). */
