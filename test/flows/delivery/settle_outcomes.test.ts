@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import { newId } from '#lib/ids.ts'
 import { insertUnsubscribedEvent } from '#sql/contacts/preferences/choices.ts'
 import {
@@ -106,7 +107,7 @@ t.test('mail in doubt that is sent again without a person gets no further 72 hou
 
 t.test('an event has the reason and the reply of its own attempt', async t => {
   const id = await acceptEmail(world, account)
-  const bounce = { type: 'Transient', subType: 'General', message: '451 x', diagnosticCode: [] } as const
+  const bounce: Bounce = { type: 'Transient', subType: 'General', message: '451 x', diagnosticCode: [] }
   const refused = { class: 'transient', reply: '451 x', bounce } as const
   await settle(await claim(id), { ...LATER, ...refused })
   await makeDue(world, id)
