@@ -45,6 +45,22 @@ t.test('a session does not send the final dot when the fence fails', async t => 
   }
 })
 
+t.test('a connection that closes together with the reply of the fence leaves no message in doubt', async t => {
+  let peer: Socket | undefined
+  const server = await startScript(t, (line, socket) => {
+    if (line === 'DATA') peer = socket
+    return undefined
+  })
+  const session = await server.open()
+  const fence = async () => {
+    await nextTurn()
+    peer?.destroy() // its end is noticed in the next turn
+    return true
+  }
+  shows(t, await session.send(outgoing({ fence })), { outcome: 'deferred', class: 'infrastructure' })
+  t.notOk(server.lines.includes('.'))
+})
+
 t.test('a session asks for the fence after the server has read the message', async t => {
   const order: string[] = []
   const server = await startScript(t, (line, socket) => {
