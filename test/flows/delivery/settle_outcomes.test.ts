@@ -1,4 +1,5 @@
 import t from 'tap'
+import { continueCampaign, suspendCampaign } from '#flows/campaigns/stop_campaign.ts'
 import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import { newId } from '#lib/ids.ts'
 import { insertUnsubscribedEvent } from '#sql/contacts/preferences/choices.ts'
@@ -93,6 +94,25 @@ t.test('the 72 hours of a scheduled email begin at its time', async t => {
     await settle(await claim(id), LATER)
     t.strictSame(await statesOf(id), [{ recipient: 'x@y.com', state }])
   }
+})
+
+t.test('the 72 hours of a paused campaign begin again when it is resumed', async t => {
+  const someone = await newAccount(world)
+  const [contact = ''] = await addContacts(world, someone, ['ann@b.com'])
+  const { campaign_id } = await queueCampaign(world, someone)
+  const email = { status: 'queued', state: 'queued' }
+  const recipient = await addRecipient(world, someone, campaign_id, [contact, 'ann@b.com'], { state: 'm', email })
+  const id = recipient as string
+  await ageEmail(world, id, 100)
+  const campaign = { account_id: someone.id, id: campaign_id }
+  await suspendCampaign(pool, campaign)
+  await continueCampaign(pool, campaign)
+  await settle(await claim(id), LATER)
+  t.strictSame(await statesOf(id), [{ recipient: 'ann@b.com', state: 'queued' }])
+  await makeDue(world, id)
+  await query(`UPDATE deliveries SET resumed_at = now() - interval '73 hours' WHERE email_id = $1`, [id])
+  await settle(await claim(id), LATER)
+  t.strictSame(await statesOf(id), [{ recipient: 'ann@b.com', state: 'failed' }])
 })
 
 t.test('mail in doubt that is sent again without a person gets no further 72 hours', async t => {

@@ -1,9 +1,12 @@
 import t, { type Test } from 'tap'
 import { newId } from '#lib/ids.ts'
+import { claimDeliveries, type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { applyReportedOutcome } from '#sql/receiving/reports.ts'
 import type { Work } from '#tasks/task.ts'
 import { unsubscribe_unreachable } from '#tasks/unsubscribe_unreachable.ts'
+import { addRecipient } from '#test/support/campaign_rows.ts'
 import { addContacts, queueCampaign, sendUntil } from '#test/support/campaigns.ts'
+import { ageEmail } from '#test/support/database/states.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -102,6 +105,42 @@ t.test('rejections of the sender or the content are no soft bounces', async t =>
   const { account, bounce } = await openAccount(t)
   await bounce('5.7.1 Spam message rejected')
   t.equal(await bouncesOf(account), 0)
+})
+
+const REPLY = { reply: '5xx x', reason: 'x' }
+const FULL = { type: 'Permanent', subType: 'MailboxFull', message: '', diagnosticCode: [] } as const
+const RESULTS: [DeliveryResult, soft_bounces: number, hours?: number][] = [
+  [{ outcome: 'bounced', class: 'recipient', bounce: FULL, ...REPLY }, 1],
+  [{ outcome: 'bounced', class: 'recipient', bounce: { ...FULL, subType: 'NoEmail' }, ...REPLY }, 0],
+  [{ outcome: 'failed', class: 'recipient', ...REPLY }, 1],
+  [{ outcome: 'failed', class: 'transient', ...REPLY }, 1],
+  [{ outcome: 'failed', class: 'transient', reason: 'No connection.' }, 0],
+  [{ outcome: 'failed', class: 'infrastructure', ...REPLY }, 0],
+  [{ outcome: 'failed', class: 'policy', ...REPLY }, 0],
+  [{ outcome: 'failed', class: 'content', ...REPLY }, 0],
+  [{ outcome: 'failed', class: 'size', ...REPLY }, 0],
+  [{ outcome: 'failed', class: 'sender', ...REPLY }, 0],
+  [{ outcome: 'deferred', class: 'transient', delay: 60, ...REPLY }, 0],
+  [{ outcome: 'deferred', class: 'transient', delay: 60, ...REPLY }, 1, 73],
+  [{ outcome: 'deferred', class: 'infrastructure', delay: 60, reason: 'No connection.' }, 0, 73],
+]
+
+t.test('mail that its server refused or deferred for 72 hours because of the recipient is a soft bounce', async t => {
+  for (const [result, soft_bounces, hours = 0] of RESULTS) {
+    const account = await newAccount(world)
+    const [contact = ''] = await addContacts(world, account, ['ann@y.com'])
+    const { campaign_id } = await queueCampaign(world, account)
+    const email = { status: 'queued', state: 'queued' }
+    const id = await addRecipient(world, account, campaign_id, [contact, 'ann@y.com'], { state: 'm', email })
+    await ageEmail(world, id as string, hours)
+    const options = { lease_owner: newId(), lease_seconds: 40, limit: 1, email_ids: [id as string] }
+    const claimed = await claimDeliveries(world.pool, options)
+    await settleDeliveries(
+      world.pool,
+      claimed.map(delivery => ({ ...delivery, ...result })),
+    )
+    t.equal((await bouncesOf(account)) ?? 0, soft_bounces, `${hours} hours, ${JSON.stringify(result)}`)
+  }
 })
 
 t.test('bounces reported after the next email was accepted still count in a row', async t => {
