@@ -158,6 +158,37 @@ t.test('a result that cannot be stored fails alone', async t => {
   )
 })
 
+t.test('two claims of one watched delivery are distinguished', async t => {
+  const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
+  const { claimed } = await claimThree()
+  const [first, second] = claimed.map(token => ({ ...token, is_watched: true })) as Claimed
+  const places = new Semaphore(10)
+  const tokens = [first, second, { ...second, lease_owner: uuid() }, { ...second, id: uuid() }]
+  const fences = await Promise.all(tokens.map(token => store.fence(token, places)))
+  t.strictSame(fences, ['allowed', 'allowed', 'lost', 'lost'])
+})
+
+t.test('mail is in doubt since its message was ended, and any other result is as old as its reply', async t => {
+  const store = new DeliveryStore(world.pool, world.log, { lease_seconds: 5, slots: 40 })
+  const { ids, claimed } = await claimThree()
+  const [doubted, delivered] = claimed
+  const places = new Semaphore(10)
+  await Promise.all([store.fence(doubted, places), store.fence(delivered, places)])
+  await sleep(100) // the clocks of both sides have milliseconds
+  const { rows } = await world.pool.pg.query('SELECT clock_timestamp() AS between')
+  await sleep(100)
+  await Promise.all([
+    store.settle(doubted, { outcome: 'in_doubt', reason: 'no reply', delay: 900, hold: false }),
+    store.settle(delivered, { outcome: 'delivered', reply: '250 OK', via: 'relay' }),
+  ])
+  const query = 'SELECT type, created_at < $2 AS is_before FROM email_events WHERE email_id = ANY ($1) ORDER BY type'
+  const { rows: events } = await world.pool.pg.query(query, [ids, rows[0].between])
+  t.strictSame(events, [
+    { type: 'delivered', is_before: false },
+    { type: 'in_doubt', is_before: true },
+  ])
+})
+
 async function open(t: Test, times = TEST_TIMES) {
   const proxy = await startPgProxy(world.config.DATABASE_URL ?? '')
   const pool = createPool(proxy.url)

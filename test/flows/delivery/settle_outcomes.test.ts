@@ -42,6 +42,7 @@ const statesOf = (email_id: string) =>
 
 const DOUBT = { outcome: 'in_doubt', reason: 'No reply.', delay: 900, hold: false } as const
 const LATER = { outcome: 'deferred', reason: 'Busy.', delay: 60 } as const
+const [DELIVERED, COMPLAINED] = [{ outcome: 'delivered' }, { outcome: 'complained' }] as const
 
 t.test('mail in doubt has arrived for the recipient who unsubscribes by it, and for no other', async t => {
   const id = await acceptEmail(world, account, { to: ['ann@y.com', 'bob@y.com'] })
@@ -115,6 +116,23 @@ t.test('the 72 hours of a paused campaign begin again when it is resumed', async
   t.strictSame(await statesOf(id), [{ recipient: 'ann@b.com', state: 'failed' }])
 })
 
+t.test('a contact was last sent mail at the latest of its deliveries, in whatever order they are stored', async t => {
+  const someone = await newAccount(world)
+  const [contact = ''] = await addContacts(world, someone, ['ann@b.com'])
+  const claimed: ClaimedDelivery[] = []
+  for (let n = 0; n < 2; n++) {
+    const { campaign_id } = await queueCampaign(world, someone)
+    const email = { status: 'queued', state: 'queued' }
+    const id = await addRecipient(world, someone, campaign_id, [contact, 'ann@b.com'], { state: 'm', email })
+    claimed.push(...(await claim(id as string)))
+  }
+  const read = 'SELECT sent_count, last_sent_at FROM contact_engagement WHERE account_id = $1'
+  await settle(claimed.slice(0, 1), DELIVERED)
+  const [first] = await query(read, [someone.id])
+  await settle(claimed.slice(1), { ...DELIVERED, age: 60 })
+  t.strictSame(await query(read, [someone.id]), [{ ...first, sent_count: 2 }])
+})
+
 t.test('mail in doubt that is sent again without a person gets no further 72 hours', async t => {
   const id = await acceptEmail(world, account)
   const doubted = await claim(id)
@@ -144,7 +162,6 @@ t.test('an event has the reason and the reply of its own attempt', async t => {
   ])
 })
 
-const [DELIVERED, COMPLAINED] = [{ outcome: 'delivered' }, { outcome: 'complained' }] as const
 const [BOUNCED, FAILED] = [{ outcome: 'bounced' }, { outcome: 'failed' }] as const
 const [SUPPRESSED, RELEASED] = [{ outcome: 'suppressed' }, { outcome: 'released', delay: 60 }] as const
 

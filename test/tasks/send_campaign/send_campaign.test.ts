@@ -39,6 +39,19 @@ t.test('a campaign reaches each of 20 contacts once', async t => {
   shows(t, await figuresOf(world, campaign), { recipients: 20 })
 })
 
+t.test('a contact who was added after the start of a campaign does not get it', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@y.com'])
+  const campaign = await queueCampaign(world, account)
+  await addContacts(world, account, ['bob@y.com'])
+  await sendUntil(openWork(t, world, 'capture'), campaign)
+  const recipients = await recipientsOf(world, campaign)
+  t.strictSame(
+    recipients.map(({ email }) => email),
+    ['ann@y.com'],
+  )
+})
+
 t.test('an email stores only the values that its content uses', async t => {
   const account = await newAccount(world)
   const { pg } = world.pool
