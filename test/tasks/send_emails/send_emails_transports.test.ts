@@ -37,6 +37,16 @@ t.test('a relay that is busy or rejects our password is skipped, and emails are 
   t.match(await findPlatform(world.pool), { is_transport_unusable: false })
 })
 
+t.test('emails are accepted while one relay rejects our password and the other is down', async t => {
+  const account = await newAccount(world)
+  const [strict, down] = [await openStrict(t), await openSink(t)]
+  await down.close()
+  const work = openWork(t, world, [strict.replace('//', '//ann:wrong@'), down.url].join(','))
+  const reason = /Invalid login: 535 .*ECONNREFUSED/
+  for (let i = 0; i < 2; i++) shows(t, await send(work, account), { queue: [{ state: 'queued', attempts: 1, reason }] })
+  t.match(await findPlatform(world.pool), { is_transport_unusable: false })
+})
+
 t.test('no email is accepted while all relays reject our password', async t => {
   const account = await newAccount(world)
   const captured = await newAccount(world)
