@@ -212,6 +212,19 @@ t.test('a contact that may not be mailed is skipped, and its run continues', asy
   shows(t, await sent.read(), { status: 'completed', has_sent: true, has_skipped: true })
 })
 
+t.test('a run that waited after its emails ends as completed if one was sent, else as skipped', async t => {
+  const delay: TestStep = { type: 'delay', config: { duration: '1 hour' } }
+  for (const [contact, state] of [
+    [{}, { status: 'completed', has_sent: true, has_skipped: false }],
+    [{ unsubscribed: true }, { status: 'skipped', has_sent: false, has_skipped: true }],
+  ] as const) {
+    const waiting = await run(t, domain => [send(domain), delay], { contact })
+    await passTime(world, waiting.id, '1 hour')
+    await waiting.work.automations.advance()
+    shows(t, await waiting.read(), state)
+  }
+})
+
 t.test('a temporarily refused email is retried for three days', async t => {
   const account = await newAccount(world)
   const pause = (at: string) => pool.pg.query(`UPDATE accounts SET paused_at = ${at} WHERE id = $1`, [account.id])

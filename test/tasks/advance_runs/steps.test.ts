@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { clearRuns } from '#flows/automations/definitions/clear_runs.ts'
 import { stopAutomation } from '#flows/automations/definitions/stop_automation.ts'
 import { advanceSet } from '#flows/automations/engine/advance_set.ts'
+import { postponeRun } from '#sql/automations/engine/runs.ts'
 import { sql } from '#sql/pool.ts'
 import { startApi } from '#test/support/api.ts'
 import {
@@ -17,7 +18,7 @@ import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { subscribe, takeEvents } from '#test/support/webhooks/webhook_events.ts'
-import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
+import { addOtherDomain, newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
 
 const world = await openWorld(t, { BASE_URL: 'https://mail.acme.com', MAIL_TRANSPORT: 'capture' })
 const { pool } = world
@@ -195,7 +196,13 @@ t.test('add_to_segment and remove_from_segment change the segments of a contact'
 
   await pool.pg.query('DELETE FROM segments WHERE id = $1', [first])
   const join = { type: 'add_to_segment', config: { segment_id: first } }
-  shows(t, await run(t, [join], { account }), { status: 'failed', error: 'not_found: The segment was deleted.' })
+  const error = 'not_found: The segment was deleted.'
+  shows(t, await run(t, [join], { account }), { status: 'failed', error })
+  const other = await addOtherDomain(world, account)
+  const there = await run(t, [{ ...join, config: { segment_id: second } }], {
+    account: { ...account, domain_id: other.id },
+  })
+  shows(t, there, { status: 'failed', error }, 'of another domain')
 })
 
 t.test('contact_delete completes its run and ends the others of the contact', async t => {
@@ -244,16 +251,22 @@ t.test('deleting a contact ends its runs in the same commit', async t => {
 t.test('a run whose contact is locked is retried shortly after', async t => {
   const account = await newAccount(world)
   const [contact] = (await addContacts(world, account, ['busy@b.com'])) as [string]
-  const automation = await storeAutomation(world, account, [last_name('done')])
-  const [id] = (await startRuns(world, account, automation, [contact])) as [string]
   const work = openWork(t, world, 'capture')
-  const writing = await begin(world, tx => tx.run(sql.unsafe`SELECT FROM contacts WHERE id = ${contact} FOR UPDATE`))
-  await work.automations.advance()
-  await writing.commit()
-  shows(t, await readRun(world, id), { status: 'running', seq: 0, steps: [] })
-  await pool.pg.query('UPDATE automation_runs SET due_at = now() WHERE id = $1', [id])
-  await work.automations.advance()
-  t.equal((await contactOf(contact)).last_name, 'done')
+  for (const [lock, n] of [
+    [sql.unsafe`SELECT FROM contacts WHERE id = ${contact} FOR UPDATE`, 1],
+    [sql.unsafe`SELECT pg_advisory_xact_lock(hashtextextended('contacts ' || ${account.id}, 0))`, 2], // as an import does
+    [sql.unsafe`SELECT FROM domains WHERE id = ${account.domain_id} FOR UPDATE`, 3],
+  ] as const) {
+    const automation = await storeAutomation(world, account, [last_name(`done_${n}`)])
+    const [id] = (await startRuns(world, account, automation, [contact])) as [string]
+    const writing = await begin(world, tx => tx.run(lock))
+    await work.automations.advance()
+    await writing.commit()
+    shows(t, await readRun(world, id), { status: 'running', seq: 0, steps: [] })
+    await pool.pg.query('UPDATE automation_runs SET due_at = now() WHERE id = $1', [id])
+    await work.automations.advance()
+    t.equal((await contactOf(contact)).last_name, `done_${n}`)
+  }
 })
 
 t.test('a run of more than twenty steps continues in the next set', async t => {
@@ -353,6 +366,40 @@ t.test('a run whose statement fails does not affect others', async t => {
     steps: [{ seq: 1, status: 'failed', error }],
   })
   await pool.pg.query('DROP TRIGGER refuse ON contacts')
+})
+
+t.test('a run whose statement is canceled does not hold up others', async t => {
+  const account = await newAccount(world)
+  const contacts = await addContacts(world, account, ['quick1@b.com', 'slow@b.com', 'quick2@b.com'])
+  const ids = await startRuns(world, account, await storeAutomation(world, account, [last_name('fine')]), contacts)
+  await pool.pg.query(`CREATE FUNCTION cancel_slow() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN IF new.email = 'slow@b.com' THEN RAISE query_canceled; END IF; RETURN new; END $$`)
+  await pool.pg.query('CREATE TRIGGER cancel BEFORE UPDATE ON contacts FOR EACH ROW EXECUTE FUNCTION cancel_slow()')
+  await openWork(t, world, 'capture').automations.advance()
+  await pool.pg.query('DROP TRIGGER cancel ON contacts')
+  const runs = await Promise.all(ids.map(id => readRun(world, id)))
+  shows(t, runs, [{ status: 'completed' }, { status: 'running', attempt: 1 }, { status: 'completed' }])
+})
+
+t.test('a run that is given up while it waits fails the step that it waits in', async t => {
+  const account = await newAccount(world)
+  const contacts = await addContacts(world, account, ['up1@b.com', 'up2@b.com', 'up3@b.com', 'up4@b.com'])
+  const automation = await storeAutomation(world, account, [last_name('x'), last_name('y')])
+  const ids = await startRuns(world, account, automation, contacts)
+  const waits = [`wait_event = 'x'`, 'wait_until = now()', 'refused_since = now()']
+  const end = { seconds: 60, max_attempts: 1, error: 'given up' }
+  const failed = { step: 1, status: 'failed', output: null, error: 'given up' }
+  for (const [n, id] of ids.entries()) {
+    const wait = waits[n] ?? ''
+    await pool.pg.query(`UPDATE automation_runs SET step = 1, seq = 1${wait && `, ${wait}`} WHERE id = $1`, [id])
+    await pool.pg.query(
+      'INSERT INTO automation_run_steps (account_id, run_id, seq, step, status) VALUES ($1, $2, 1, 1, $3)',
+      [account.id, id, wait ? 'waiting' : 'completed'],
+    )
+    await pool.transaction(tx => postponeRun(tx, { account_id: account.id, id }, end))
+    const taken = { seq: 1, step: 1, status: 'completed', output: null, error: null }
+    t.strictSame((await readRun(world, id)).steps, wait ? [{ seq: 1, ...failed }] : [taken, { seq: 2, ...failed }])
+  }
 })
 
 t.test('failures of a step do not count for the steps after it', async t => {

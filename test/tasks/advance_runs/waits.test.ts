@@ -130,6 +130,42 @@ t.test('a wait ends at its timeout', async t => {
   t.equal(await run.lastName(), 'late')
 })
 
+t.test('the event that starts a run does not end its wait for the next one of the same name', async t => {
+  const account = await newAccount(world)
+  const [contact] = (await addContacts(world, account, ['repeats@b.com'])) as [string]
+  await storeAutomation(world, account, [{ ...WAIT, config: { event_name: 'order.paid' } }], { trigger: 'order.paid' })
+  const work = openWork(t, world, 'capture')
+  const states: object[] = []
+  for (const n of [1, 2]) {
+    await ingestEvents(pool, [eventDraft(account, contact, 'order.paid', { n })])
+    await work.automations.advance()
+    const query = 'SELECT status, event FROM automation_runs WHERE account_id = $1 ORDER BY id'
+    states.push((await pool.pg.query(query, [account.id])).rows)
+  }
+  const waiting = { status: 'running', event: null }
+  t.strictSame(states, [[waiting], [{ status: 'completed', event: { n: 2 } }, waiting]])
+})
+
+t.test('a wait finds events that came during the wait before it', async t => {
+  const filter_rule = { type: 'rule', field: 'event.n', operator: 'eq', value: 2 }
+  const first = { key: 'first', type: 'wait_for_event', config: { event_name: 'first', filter_rule } }
+  const account = await newAccount(world)
+  const [contact] = (await addContacts(world, account, ['early@b.com'])) as [string]
+  const automation = await storeAutomation(world, account, [first, { ...WAIT, config: { event_name: 'order.paid' } }])
+  const [id] = (await startRuns(world, account, automation, [contact])) as [string]
+  const work = openWork(t, world, 'capture')
+  await work.automations.advance()
+  for (const [name, n] of [
+    ['order.paid', 0],
+    ['first', 1], // the run looks at it, and goes on waiting
+    ['first', 2],
+  ] as const) {
+    await ingestEvents(pool, [eventDraft(account, contact, name, { n })])
+    await work.automations.advance()
+  }
+  shows(t, await readRun(world, id), { status: 'completed', event: { n: 0 } })
+})
+
 t.test('each event is consumed once', async t => {
   const first = { key: 'first', type: 'wait_for_event', config: { event_name: 'order.paid' } }
   const account = await newAccount(world)
