@@ -5,13 +5,14 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { classifyReply } from '#flows/receiving/classify_reply.ts'
 import { createLog } from '#lib/log.ts'
+import { findRepliedEmail } from '#sql/receiving/replies.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
 import { givePlan } from '#test/support/database/states.ts'
 import { ALLOWED, startServer } from '#test/support/http/fetching.ts'
 import { newReceiver } from '#test/support/receiving.ts'
-import { openWork, readEmail } from '#test/support/sending.ts'
+import { acceptEmail, openWork, readEmail } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -83,6 +84,23 @@ t.test('References and return paths link a reply too, to the nearest email', asy
   const by_path = await receive({ envelope: { from: 'ann@y.com', to: one.mail_from }, text: 'No thanks' })
   t.match(by_path, { kind: 'email', reply_to_email_id: one.id, category: 'not_interested' })
 })
+
+t.test(
+  'a reply to an id that several emails have belongs to the one sent to its author, else to the newest',
+  async t => {
+    const ids: string[] = []
+    for (const to of ['ann@y.com', 'bob@y.com', 'cid@y.com']) {
+      const id = await acceptEmail(world, account, { to })
+      ids.push(id)
+      await query('INSERT INTO kept_message_ids (account_id, message_id, email_id) VALUES ($1, $2, $3)', [
+        ...[account.id, 'chosen@y.com', id],
+      ])
+    }
+    const named = [{ message_id: 'Chosen@y.com', id: null }]
+    const find = (from: string) => findRepliedEmail(world.pool, account.id, named, from)
+    t.strictSame([await find('Bob@Y.com'), await find('stranger@y.com')], ids.slice(1))
+  },
+)
 
 t.test('an In-Reply-To with encoded words, as Exchange writes, links a reply too', async t => {
   const { id, message_id } = await send()

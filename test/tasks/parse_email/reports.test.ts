@@ -193,6 +193,19 @@ t.test('a notice of delay changes nothing', async t => {
   t.same(await suppressed(account), [])
 })
 
+t.test('a report about the members of a list counts if all of them failed', async t => {
+  const account = await newAccount(world)
+  for (const [action, expected] of [
+    ['delivered', 'delivered'],
+    ['failed', 'bounced'],
+  ] as const) {
+    const { id, path } = await send(account, 'list@y.com')
+    const second = `Final-Recipient: rfc822; two@z.com\r\nAction: ${action}\r\nStatus: 5.1.1\r\n\r\n--b--`
+    await deliver([{ to: path, raw: notice('one@z.com').replace('--b--', second) }])
+    t.equal((await readEmail(world, account, id)).status, expected, action)
+  }
+})
+
 t.test('100 forged reports change nothing, 100 true ones count', async t => {
   const account = await newAccount(world)
   const other = await newAccount(world)
