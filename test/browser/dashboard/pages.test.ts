@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Role } from '#lib/members/roles.ts'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
+import { findLayoutFaults } from '#test/support/layout_faults.ts'
 import { newMember, sessionOf } from '#test/support/members.ts'
 import { compose, receive } from '#test/support/receiving.ts'
 import { deliverEmails, openWork } from '#test/support/sending.ts'
@@ -102,6 +103,7 @@ for (const role of ['owner', 'view_only'] satisfies Role[]) {
       const response = await page.goto(path)
       t.equal(response?.status(), 200, path)
       t.strictSame(await findAccessibilityFaults(page), [], path)
+      t.strictSame(await findLayoutFaults(page), [], path)
       t.equal(await page.evaluate('globalThis.pwned'), undefined, path)
       t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${path} is as wide as a phone`)
       const forms = await page.locator('main form[method=post]').count()
@@ -119,6 +121,14 @@ t.test('pages with forms are accessible in the dark', async t => {
     t.strictSame(await findAccessibilityFaults(page), [], path)
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
     t.not(background, 'rgb(255, 255, 255)', path)
+  }
+})
+
+t.test('lists break no words on a wide screen', async t => {
+  const page = await dashboard.signIn('owner')
+  for (const path of paths.filter(path => /^\/[^/]+$/.test(path))) {
+    await page.goto(path)
+    t.strictSame(await findLayoutFaults(page), [], path)
   }
 })
 
