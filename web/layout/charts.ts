@@ -16,21 +16,17 @@ type Bars = {
   unit?: string
 }
 
-const ROW = 44
-
-/** A bar chart with one bar per name, drawn as SVG, and its data as a table. */
+/** A bar chart with one bar per name, and its data as a table. */
 export function bars({ caption, rows, total = 0, unit = '' }: Bars): Html {
   const highest = Math.max(total, ...rows.map(({ value }) => value), 1)
   const hasShares = total > 0 || rows.some(({ limit }) => limit !== undefined)
   const textOf = ({ value, limit }: { value: number; limit?: number | undefined }) =>
     `${count(value)}${unit}${limit === undefined ? '' : ` of ${count(limit)}`}`
+  // The text is not part of the drawing: it wraps on a narrow screen, and names may be in a language written from right to left.
   const shapes = rows.map(
-    (
-      { name, value, tone = 'plain', limit },
-      n,
-    ) => html`<text x="0" y="${n * ROW + 14}">${shorten(name)}: ${textOf({ value, limit })}</text>
-<rect class="rest" x="0" y="${n * ROW + 20}" width="100%" height="12" rx="2"></rect>
-<rect class="${tone}" x="0" y="${n * ROW + 20}" width="${Math.min((value / (limit || highest)) * 100, 100).toFixed(2)}%" height="12" rx="2"></rect>\n`,
+    ({ name, value, tone = 'plain', limit }) => html`<li><bdi>${name}</bdi>: ${textOf({ value, limit })}
+<svg aria-hidden="true" width="100%" height="12"><rect class="rest" width="100%" height="12" rx="2"></rect>
+<rect class="${tone}" width="${Math.min((value / (limit || highest)) * 100, 100).toFixed(2)}%" height="12" rx="2"></rect></svg></li>\n`,
   )
   const columns = [
     { title: 'Name', cell: ({ name, link }: Bar) => (link ? html`<a href="${link}">${name}</a>` : name) },
@@ -38,8 +34,8 @@ export function bars({ caption, rows, total = 0, unit = '' }: Bars): Html {
     ...(hasShares ? [{ title: 'Share', cell: ({ value, limit = total }: Bar) => percent(value, limit) }] : []),
   ]
   return html`<figure class="chart"><figcaption>${caption}</figcaption>
-<svg role="img" aria-label="${caption}; the table below has the data" width="100%" height="${rows.length * ROW}">
-${shapes}</svg>
+<ul class="bars">
+${shapes}</ul>
 ${dataTable(table({ caption, columns, rows: [...rows], empty: html`` }))}</figure>`
 }
 
@@ -94,9 +90,4 @@ export function percent(part: number, whole: number): string {
 
 function sum(values: number[]): number {
   return values.reduce((all, value) => all + value, 0)
-}
-
-/** Shortens a name for the chart. The table has the whole name. */
-function shorten(name: string): string {
-  return name.length > 60 ? `${name.slice(0, 60).toWellFormed()}…` : name
 }

@@ -10,23 +10,39 @@ t.teardown(() => worker.stop())
 const post = async (path: string, body: object) =>
   (await api.request('POST', `/api${path}`, { body })).body.id as string
 
-t.test('the report of a running A/B test says when it will be decided, not that it is', async t => {
+/** Returns the texts of bars that are cut off, or whose value is not after its name. */
+const MISPLACED = `Array.from(document.querySelectorAll('.bars bdi')).filter(name => {
+  const range = document.createRange()
+  range.selectNodeContents(name.nextSibling)
+  const [value, end] = [range, name].map(one => Array.from(one.getClientRects()).at(-1))
+  const isAfter = value.top > end.top + 5 || value.left >= end.right - 1
+  return value.right > innerWidth || name.getBoundingClientRect().right > innerWidth || !isAfter
+}).map(name => name.parentElement.innerText)`
+
+t.test('the report of a running A/B test says when it will be decided, and shows its bars with all of their texts', async t => {
   for (const name of ['ann', 'bob', 'cat', 'dan', 'eve', 'fay', 'gus', 'hal']) {
     await post('/contacts', { email: `${name}@y.com`, domain: account.domain })
   }
   // A test ends without a decision if all recipients happen to be in it, which at 10 % is one in 100 million.
-  const ab_test = { variants: [{ subject: 'A' }, { subject: 'B' }], test_percentage: 10, wait_hours: 4 }
+  const ab_test = {
+    variants: [{ subject: 'News of March, with all that is new' }, { subject: 'שלום' }],
+    test_percentage: 10,
+    wait_hours: 4,
+  }
   const content = { from: `News <news@${account.domain}>`, subject: 'March', html: '<p>Hello</p>' }
   const id = await post('/campaigns', { ...content, audience_id: account.domain_id, ab_test })
   await post(`/campaigns/${id}/send`, {})
   const isTesting = async () =>
     JSON.parse((await api.request('GET', `/api/campaigns/${id}/ab`)).text).decide_at !== null
   await waitUntil(isTesting, 'the test has begun')
-  const page = await dashboard.signIn('view_only')
+  const page = await dashboard.signIn('owner', { viewport: { width: 320, height: 800 } })
   await page.goto(`/campaigns/${id}`)
   const terms = await page.locator('main dt').allTextContents()
   t.strictSame(
     terms.filter(term => /decided/i.test(term)),
     ['To be decided'],
   )
+
+  t.match(await page.innerText('main'), 'News of March, with all that is new: 0%')
+  t.strictSame(await page.evaluate<string[]>(MISPLACED), [])
 })

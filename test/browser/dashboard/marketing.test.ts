@@ -295,7 +295,7 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
   await page.waitForSelector('h2:text("Delivery")')
   const isDelivered = async () => {
     await page.reload()
-    return (await page.locator('.chart text').first().textContent()) === 'delivered: 2'
+    return (await page.locator('.bars li').first().innerText()).trim() === 'delivered: 2'
   }
   await waitUntil(isDelivered, 'both recipients have it')
   t.strictSame(await page.locator('main h2').allInnerTexts(), [

@@ -101,7 +101,7 @@ async function byHour(visit: Visit, { id, started_at, recurrence }: Found): Prom
       { name: 'clicks', tone: 'wait' },
     ],
     rows: data.map(({ period, opened, clicked }) => ({
-      name: period.slice(0, 16).replace('T', ' '),
+      name: `${period.slice(0, 16).replace('T', ' ')} UTC`,
       values: [opened, clicked],
     })),
   })
