@@ -55,10 +55,16 @@ ${accountField(visit)}${Object.entries(values).map(([name, value]) => hidden(nam
 }
 
 /** A button that first shows a warning with a second button. Works without scripts. */
-export function confirmButton(visit: Visit, action: string, name: string, warning: string): Html {
+export function confirmButton(
+  visit: Visit,
+  action: string,
+  name: string,
+  warning: string,
+  options: { isSecret?: boolean; values?: Record<string, string> } = {},
+): Html {
   if (!visit.mayChange) return html``
   return html`<details class="confirm"><summary>${name}</summary><p>${warning}</p>
-${button(visit, action, name, { isDangerous: true })}</details>`
+${button(visit, action, name, { ...options, isDangerous: true })}</details>`
 }
 
 /** Prefix of the ids of filters: a page may have a form with the same fields. */

@@ -19,7 +19,7 @@ const MISPLACED = `Array.from(document.querySelectorAll('.bars bdi')).filter(nam
   return value.right > innerWidth || name.getBoundingClientRect().right > innerWidth || !isAfter
 }).map(name => name.parentElement.innerText)`
 
-t.test('the report of a running A/B test says when it will be decided, and shows its bars with all of their texts', async t => {
+t.test('the report of a running A/B test says when it will be decided, and asks before it is', async t => {
   for (const name of ['ann', 'bob', 'cat', 'dan', 'eve', 'fay', 'gus', 'hal']) {
     await post('/contacts', { email: `${name}@y.com`, domain: account.domain })
   }
@@ -45,4 +45,13 @@ t.test('the report of a running A/B test says when it will be decided, and shows
 
   t.match(await page.innerText('main'), 'News of March, with all that is new: 0%')
   t.strictSame(await page.evaluate<string[]>(MISPLACED), [])
+
+  await page.click('summary:text-is("Choose variant B")')
+  await page.waitForSelector('details[open] p:text("It is sent to all recipients who are not in the test.")')
+  t.match(await page.innerText('main'), 'none yet', 'nothing is chosen before the member confirms it')
+  await page.click('button:text-is("Choose variant B")')
+  await page.waitForSelector('.notice:text("Winner chosen.")')
+  await page.click('summary:text-is("Cancel")')
+  await page.click('button:text-is("Cancel")')
+  await page.waitForSelector('.notice:text("Campaign canceled.")')
 })

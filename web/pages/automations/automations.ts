@@ -3,7 +3,7 @@ import type { ListedAutomation } from '#sql/automations/definitions/automation_r
 import type { ListedRun } from '#sql/automations/runs.ts'
 import { html } from '#web/html.ts'
 import { type Field, optionsOf } from '#web/layout/field.ts'
-import { button, filters, form } from '#web/layout/form.ts'
+import { button, confirmButton, filters, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
@@ -58,6 +58,9 @@ const STATUS: Field = {
   options: [['', 'all'], ...optionsOf(RunStatus.options)],
 }
 
+const STOPPING =
+  'Its runs take no further steps, and no more contacts enter. Emails that are not sent yet will not be sent.'
+
 const automation = recordPage<Found>('/automations/:id', 'getAutomation', async (found, visit) => {
   const runs = await visit.call<List<Run>>('listAutomationRuns', {
     params: idOf(visit),
@@ -73,7 +76,7 @@ const automation = recordPage<Found>('/automations/:id', 'getAutomation', async 
       {
         values: { status: isEnabled ? 'disabled' : 'enabled' },
       },
-    )} ${button(visit, `/automations/${found.id}/stop`, 'Stop all runs', { isDangerous: true })}`,
+    )} ${confirmButton(visit, `/automations/${found.id}/stop`, 'Stop all runs', STOPPING)}`,
     body: html`${facts([
       ['Domain', unicodeDomain(found.domain)],
       ['Re-entry', REENTRY[found.reentry]],

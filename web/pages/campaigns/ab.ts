@@ -2,11 +2,13 @@ import type { CampaignAb } from '#flows/campaigns/ab/read_ab.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type Html, html } from '#web/html.ts'
 import { bars } from '#web/layout/charts.ts'
-import { button } from '#web/layout/form.ts'
+import { confirmButton } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
 import { count, facts, time } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+
+const CHOICE = 'It is sent to all recipients who are not in the test. This cannot be undone.'
 
 type Variant = Wire<CampaignAb>['variants'][number]
 
@@ -37,5 +39,5 @@ ${table({
     { title: 'Clicked', cell: ({ unique_clicked }: Variant) => count(unique_clicked) },
   ],
 })}
-${isOpen ? test.variants.map(({ key }) => button(visit, `/campaigns/${id}/winner`, `Choose variant ${key}`, { values: { variant: key } })) : ''}`
+${isOpen ? test.variants.map(({ key }) => confirmButton(visit, `/campaigns/${id}/winner`, `Choose variant ${key}`, CHOICE, { values: { variant: key } })) : ''}`
 }

@@ -1,7 +1,7 @@
 import { UNITS } from '#lib/campaigns/recurrence.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { html } from '#web/html.ts'
-import { button, confirmButton, form } from '#web/layout/form.ts'
+import { confirmButton, form } from '#web/layout/form.ts'
 import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
 import { badge, count, facts, section, time } from '#web/layout/parts.ts'
@@ -11,6 +11,7 @@ import { exampleDomain } from '#web/pages/domains/own_domains.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { buttonsOf } from './buttons.ts'
 import { draftPage } from './draft.ts'
 import { fieldsOf, readCampaign, readDraft, respondPreview } from './editor.ts'
 import { namedRecords } from './named_records.ts'
@@ -70,19 +71,6 @@ function recurrenceOf({ recurrence, recurrence_every: every }: Row): string | nu
 
 const deleteButton = (visit: Visit, path: string) =>
   confirmButton(visit, `${path}/delete`, 'Delete', 'Emails that are not sent yet will not be sent.')
-
-/** The buttons for a campaign with this status. */
-function buttonsOf(visit: Visit, path: string, status: string) {
-  const actions: Record<string, string[]> = {
-    scheduled: ['cancel'],
-    queued: ['pause', 'cancel'],
-    testing: ['pause', 'cancel'],
-    paused: ['resume', 'cancel'],
-  }
-  return [...(actions[status] ?? []), 'duplicate'].map(name =>
-    button(visit, `${path}/${name}`, `${name[0]?.toUpperCase()}${name.slice(1)}`),
-  )
-}
 
 async function saveDraft(visit: Visit, form: Form): Promise<void> {
   const params = idOf(visit)

@@ -35,6 +35,8 @@ const webhooks = listPage<Hook>({
     ),
 })
 
+const ROTATION = 'Events are signed with the new secret from then on. The previous one cannot be used again.'
+
 const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, visit) => {
   const events = await visit.call<List<Event>>('listWebhookEvents', { params: idOf(visit), query: listQuery(visit) })
   const path = `/webhooks/${hook.id}`
@@ -51,7 +53,7 @@ const webhook = recordPage<Hook>('/webhooks/:id', 'getWebhook', async (hook, vis
 ${section('Deliveries', html`${eventsTable(path, events.data, visit)}${pager(visit, events)}`)}
 ${visit.mayChange ? section('Replay events', form(visit, { action: `${path}/replay`, submit: 'Replay', fields: RANGE })) : ''}
 ${section('Edit', form(visit, { action: path, submit: 'Save', fields: fieldsOf(hook), extra: shownValue(visit, 'shown_status', hook.status) }))}
-${button(visit, `${path}/rotate`, 'Rotate signing secret', { isSecret: true })}
+${confirmButton(visit, `${path}/rotate`, 'Rotate signing secret', ROTATION, { isSecret: true })}
 ${confirmButton(visit, `${path}/delete`, 'Delete', 'It will no longer receive events.')}`,
   }
 })
