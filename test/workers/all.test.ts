@@ -41,6 +41,11 @@ t.test('npm start for an ordinary user', async t => {
     await refuses(t, start(), `Port ${PORT} is taken; set PORT to another.`)
     server.close()
   })
+  const isReserved = Number(await readFile('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8').catch(() => 0)) > 1
+  await t.test('on a port that it may not use says so', { skip: !isReserved }, async t => {
+    const allowed = 'Only root and processes with CAP_NET_BIND_SERVICE may listen on port 1'
+    await refuses(t, new clone.Command(START, place, { PORT: '1' }), `${allowed}; allow it, or set PORT to another.`)
+  })
   const { url, key } = await tryOut(t, place, start)
 
   await t.test('npm run dev restarts after a change, and ends with its Postgres on Ctrl-C', async t => {
