@@ -10,16 +10,30 @@ DECLARE
   part constant integer := 250;
   found_ids uuid[] := '{}';
   part_ids uuid[];
-  edge uuid := lowest;
+  edge uuid;
 BEGIN
   lowest := greatest(lowest, f.above);
   highest := least(highest, f.upto);
+  edge := lowest;
   LOOP
+    -- Step over the emails of campaigns and automations by an index: there may be millions before the next other one.
+    IF f.is_transactional AND is_ascending THEN
+      SELECT e.id INTO lowest FROM emails e
+      WHERE e.account_id = given_account_id AND e.id >= lowest AND e.id <= highest AND e.id <> edge
+        AND e.campaign_id IS NULL AND e.automation_id IS NULL
+      ORDER BY e.id LIMIT 1;
+    ELSIF f.is_transactional THEN
+      SELECT e.id INTO highest FROM emails e
+      WHERE e.account_id = given_account_id AND e.id > lowest AND e.id <= highest AND e.id <> edge
+        AND e.campaign_id IS NULL AND e.automation_id IS NULL
+      ORDER BY e.id DESC LIMIT 1;
+    END IF;
+    EXIT WHEN lowest IS NULL OR highest IS NULL;
     IF is_ascending THEN
       SELECT array_agg(p.id) FILTER (WHERE p.is_found), (array_agg(p.id))[part] INTO part_ids, edge
       FROM (
         SELECT e.id, is_found(e, f) FROM emails e
-        WHERE e.account_id = given_account_id AND e.id > lowest AND e.id <= highest
+        WHERE e.account_id = given_account_id AND e.id >= lowest AND e.id <= highest AND e.id <> edge
         ORDER BY e.id LIMIT part
       ) p;
       lowest := edge;
