@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import type { Bounce } from '#lib/delivery/bounce_details.ts'
 import { newId } from '#lib/ids.ts'
 import { claimDeliveries, type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { applyReportedOutcome } from '#sql/receiving/reports.ts'
@@ -108,7 +109,7 @@ t.test('rejections of the sender or the content are no soft bounces', async t =>
 })
 
 const REPLY = { reply: '5xx x', reason: 'x' }
-const FULL = { type: 'Permanent', subType: 'MailboxFull', message: '', diagnosticCode: [] } as const
+const FULL: Bounce = { type: 'Permanent', subType: 'MailboxFull', message: '', diagnosticCode: [] }
 const RESULTS: [DeliveryResult, soft_bounces: number, hours?: number][] = [
   [{ outcome: 'bounced', class: 'recipient', bounce: FULL, ...REPLY }, 1],
   [{ outcome: 'bounced', class: 'recipient', bounce: { ...FULL, subType: 'NoEmail' }, ...REPLY }, 0],
