@@ -1,3 +1,4 @@
+import { giveUpOrphanedDoubts } from '#flows/delivery/decide_doubts.ts'
 import { removeExpiredSuppressions } from '#flows/suppressions/change_suppressions.ts'
 import { deleteExpiredWindows } from '#sql/accounts/rate_limits.ts'
 import { deleteExpiredUsage } from '#sql/accounts/usage.ts'
@@ -53,6 +54,7 @@ function kindsOf(work: Work): Record<string, () => Promise<number>> {
     webhooks: () => deleteDeletedWebhooks(pool),
     contactEvents: () => inBatches(limit => deleteExpiredContactEvents(pool, limit)),
     imports: () => forgetImports(work),
+    doubts: () => inBatches(limit => giveUpOrphanedDoubts(pool, limit)),
     emails: () => forgetEmails(work),
     addresses: () => inBatches(limit => forgetAddresses(pool, limit)),
     contents: () => inBatches(limit => deleteUnusedContents(pool, limit)),

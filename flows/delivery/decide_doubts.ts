@@ -1,5 +1,5 @@
 import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
-import { type Doubted, listDoubted } from '#sql/delivery/stray_deliveries.ts'
+import { type Doubted, listDoubted, listOrphanedDoubts, type Stray } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
 import { retryConflicts } from '#sql/retry.ts'
 
@@ -20,9 +20,23 @@ export async function decideDoubts(pool: Pool, of: Doubted, action: DoubtAction)
   let count = 0
   for (let after: string | null = null; ; ) {
     const found = await listDoubted(pool, of, after, BATCH)
-    const results = found.map(stray => ({ ...RESULTS[action], ...stray }))
-    if (results.length > 0) count += (await retryConflicts(() => settleDeliveries(pool, results))).length
+    count += await settleAll(pool, found, RESULTS[action])
     if (found.length < BATCH) return count
     after = found.at(-1)?.id ?? null
   }
+}
+
+/**
+ * Gives up at most `limit` held deliveries of campaigns that were removed with their domain: nobody can decide about them all at
+ * once any more, and they cannot be sent. Returns how many.
+ */
+export async function giveUpOrphanedDoubts(pool: Pool, limit: number): Promise<number> {
+  const reason = 'It was in doubt when its domain was deleted.'
+  return settleAll(pool, await listOrphanedDoubts(pool, limit), { outcome: 'failed', reason })
+}
+
+async function settleAll(pool: Pool, strays: Stray[], result: DeliveryResult): Promise<number> {
+  if (strays.length === 0) return 0
+  const results = strays.map(stray => ({ ...result, ...stray }))
+  return (await retryConflicts(() => settleDeliveries(pool, results))).length
 }

@@ -50,6 +50,16 @@ export async function listDoubted(db: Queryable, of: Doubted, after: string | nu
   `)
 }
 
+/** Lists held deliveries of campaigns that were removed with their domain. */
+export async function listOrphanedDoubts(db: Queryable, limit: number): Promise<Stray[]> {
+  return db.any(sql.type(Stray)`
+    SELECT ${COLUMNS} FROM deliveries d
+    WHERE d.state = 'in_doubt' AND d.next_at IS NULL AND d.campaign_id IS NOT NULL
+      AND NOT EXISTS (SELECT FROM campaigns c WHERE c.account_id = d.account_id AND c.id = d.campaign_id)
+    ORDER BY d.id LIMIT ${limit}
+  `)
+}
+
 /**
  * Makes the deliveries of an email that wait for another attempt due now; returns how many. Deliveries that are paused
  * or scheduled for their first attempt are unchanged.

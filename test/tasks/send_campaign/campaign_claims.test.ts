@@ -3,6 +3,8 @@ import { newId } from '#lib/ids.ts'
 import { lockCampaign } from '#sql/campaigns/campaigns.ts'
 import { resumeCampaign } from '#sql/campaigns/stop/change_status.ts'
 import { claimDeliveries } from '#sql/delivery/deliveries.ts'
+import { purge } from '#tasks/purge.ts'
+import { remove_leftovers } from '#tasks/remove_leftovers.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { startApi } from '#test/support/api.ts'
 import { addContacts, figuresOf, queueCampaign, readCampaign, sendUntil, setStatus } from '#test/support/campaigns.ts'
@@ -122,6 +124,21 @@ t.test('campaign emails in doubt are held until a person decides', async t => {
   shows(t, await decide(path, { action: 'wait' }), { status: 422 })
   shows(t, await decide(`/campaigns/${newId()}/in-doubt`, { action: 'retry' }), { status: 404 })
   shows(t, await decide(path, { action: 'release' }), { status: 200, body: { decided: 1 } })
+})
+
+t.test('campaign emails in doubt are given up after their domain was deleted', async t => {
+  const [{ account }, { account: other }] = [await inDoubt(t), await inDoubt(t)]
+  const work = openWork(t, world)
+  await pool.pg.query('DELETE FROM domains WHERE id = $1', [account.domain_id])
+  await remove_leftovers({ of: 'domain', account_id: account.id, id: account.domain_id }, work)
+  await purge({}, work)
+  const statesOf = async ({ id }: { id: string }) => {
+    const query = 'SELECT state, reason, count(*)::int FROM deliveries WHERE account_id = $1 GROUP BY 1, 2'
+    return (await pool.pg.query(query, [id])).rows
+  }
+  const reason = 'It was in doubt when its domain was deleted.'
+  t.strictSame(await statesOf(account), [{ state: 'failed', reason, count: 4 }])
+  shows(t, await statesOf(other), [{ state: 'in_doubt', count: 4 }])
 })
 
 async function inDoubt(t: Test) {
