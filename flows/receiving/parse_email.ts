@@ -5,10 +5,11 @@ import { announceReceivedEmails } from '#sql/receiving/announce_received_emails.
 import {
   claimEmailToParse,
   type EmailToParse,
-  haveBeenTried,
   type Judgement,
+  listEmailsToParse,
   markUnreadable,
   resetParseTries,
+  type WaitingEmail,
 } from '#sql/receiving/emails_to_parse.ts'
 import type { ReceivedEmailId } from '#sql/receiving/received_emails.ts'
 import { insertUnappliedReport } from '#sql/receiving/unapplied_reports.ts'
@@ -28,29 +29,30 @@ const room = new Semaphore(64 * 1024 * 1024)
  * clamd, up to half a minute if those are silent.
  */
 const AT_ONCE = 20
-/**
- * The same after a process has died with some of these messages, so that the message that caused it affects few others
- * next time.
- */
-const AT_ONCE_WITH_CARE = 2
-/**
- * Maximum number of processes that may die while they parse a message. Other messages parsed at that time are counted as well, but
- * less often.
- */
+/** Maximum number of processes that may die while they parse a message. */
 const MAX_DEATHS = 3
 
 const UNAPPLIED = 'a report was received and changed nothing'
 
 /** Parses received emails. A failure does not stop the others. @throws if some must be retried */
 export async function parseEmails(work: Work, ids: ReceivedEmailId[]): Promise<void> {
-  const waiting = ids.values()
+  const waiting = (await listEmailsToParse(work.pool, ids)).values()
   const failures: unknown[] = []
   const read = async () => {
-    for (const id of waiting) await parseEmail(work, id).catch(error => failures.push(error))
+    for (const email of waiting) await parseInTurn(work, email).catch(error => failures.push(error))
   }
-  const length = (await haveBeenTried(work.pool, ids)) ? AT_ONCE_WITH_CARE : AT_ONCE
-  await Promise.all(Array.from({ length }, read))
+  await Promise.all(Array.from({ length: AT_ONCE }, read))
   if (failures.length > 0) throw failures[0]
+}
+
+/**
+ * Parses a received email as soon as there is room for it. It is claimed only then, since a death of the process counts against
+ * all claimed emails. One that a process has died with takes all the room: if it was the cause, the next death counts against no other.
+ */
+async function parseInTurn(work: Work, { account_id, id, size, parse_tries }: WaitingEmail): Promise<void> {
+  const bytes = parse_tries > 0 ? Number.POSITIVE_INFINITY : size
+  await room.acquire(bytes)
+  await parseEmail(work, { account_id, id }).finally(() => room.release(bytes))
 }
 
 /** Parses a received email once. If that is impossible, the email keeps its raw message and has a `parse_error`. */
@@ -59,7 +61,6 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
   if (!email) return // deleted, or read by an earlier run
   const isDone = await unsubscribeByEmail(work, email).catch(error => tryAgain(work, id, error))
   if (email.parse_tries > MAX_DEATHS) return giveUp(work, email, 'Each process that read it crashed.', null, isDone)
-  await room.acquire(email.size)
   try {
     const parsed = await parseRaw(work.blobs, email)
     const { buffer, byteOffset, length } = parsed.raw
@@ -74,8 +75,6 @@ async function parseEmail(work: Work, id: ReceivedEmailId): Promise<void> {
     }
   } catch (error) {
     await tryAgain(work, id, error)
-  } finally {
-    room.release(email.size)
   }
 }
 

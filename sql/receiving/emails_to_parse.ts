@@ -20,12 +20,16 @@ const EmailToParse = z.object({
 })
 export type EmailToParse = z.infer<typeof EmailToParse>
 
-/** Returns true if parsing any of these emails was started but has not finished. */
-export async function haveBeenTried(db: Queryable, emails: ReceivedEmailId[]): Promise<boolean> {
-  return db.exists(sql.fragment`
-    SELECT FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
+const WaitingEmail = EmailToParse.pick({ account_id: true, id: true, size: true, parse_tries: true })
+export type WaitingEmail = z.infer<typeof WaitingEmail>
+
+/** Returns those of the emails that are not parsed yet. */
+export async function listEmailsToParse(db: Queryable, emails: ReceivedEmailId[]): Promise<WaitingEmail[]> {
+  return db.any(sql.type(WaitingEmail)`
+    SELECT r.account_id, r.id, r.size, r.parse_tries
+    FROM json_to_recordset(${JSON.stringify(emails)}::json) AS g(account_id uuid, id uuid)
     JOIN received_emails r ON r.account_id = g.account_id AND r.id = g.id
-    WHERE r.state = 'stored' AND r.parse_tries > 0
+    WHERE r.state = 'stored' ORDER BY r.id
   `)
 }
 
