@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startProxiedApi } from '#test/support/api.ts'
+import { addContacts } from '#test/support/campaigns.ts'
 import { openTransaction } from '#test/support/database/locks.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
@@ -61,6 +62,16 @@ t.test('a connection lost at the commit of an email still gets a 200', async t =
   await cut
   t.equal(answer.status, 200)
   t.equal(await countEmails(), before + 1)
+})
+
+t.test('a connection lost at the commit of an event still gets a 202 with the stored event', async t => {
+  const [contact_id] = await addContacts(world, account, ['ann@b.com'])
+  const cut = proxy.cutReply('ingest_events')
+  const body = { event: 'x', domain: account.domain, contact_id }
+  const answer = await api.request('POST', '/api/events/send', { body })
+  await cut
+  t.equal(answer.status, 202)
+  t.strictSame((await query('SELECT id, contact_id FROM contact_events')).rows, [{ id: answer.body.id, contact_id }])
 })
 
 t.test('a connection lost while a batch is opened leaves no batch', async t => {
