@@ -78,6 +78,22 @@ t.test('all scheduled emails of a page are canceled at once', async t => {
   await owner.waitForSelector('.notice:text("Done for 2 of 2 emails.")')
   const { body } = await api.request('GET', '/api/emails?status=canceled')
   t.equal(body.data.length, 2)
+  await owner.goto('/emails?status=canceled&q=Two')
+  await owner.check('text=All 1 email on this page')
+  await owner.click('button:text("Cancel scheduled")')
+  await owner.waitForSelector('.notice:text("Done for 0 of 1 email.")')
+})
+
+t.test('a scheduled campaign is not shown as one that was sent to nobody', async t => {
+  const content = { from: `News <news@${account.domain}>`, subject: 'Summer', html: '<p>Hello</p>' }
+  await api.request('POST', '/api/contacts', { body: { email: 'ann@y.com', domain: account.domain } })
+  const { body } = await api.request('POST', '/api/campaigns', { body: { ...content, audience_id: account.domain_id } })
+  await api.request('POST', `/api/campaigns/${body.id}/send`, { body: { scheduled_at: 'in 3 days' } })
+  await owner.goto('/campaigns')
+  t.match(await owner.innerText('tbody tr'), /scheduled\tnot counted yet\tscheduled for [-\d]+ [:\d]+ UTC/)
+  await owner.click('tbody a:text-is("Summer")')
+  await owner.waitForSelector('p:text("It is not sent yet.")')
+  t.strictSame(await owner.locator('main h2').allInnerTexts(), [])
 })
 
 t.test('a rejected filter keeps the filters on the page and names the one at fault', async t => {

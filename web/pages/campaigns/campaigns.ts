@@ -1,6 +1,6 @@
 import { UNITS } from '#lib/campaigns/recurrence.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
-import { html } from '#web/html.ts'
+import { type Html, html } from '#web/html.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
 import { curl } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
@@ -26,8 +26,11 @@ const campaigns = listPage<Row>({
   columns: [
     { title: 'Name', cell: ({ name, subject }) => name || subject || '(no name)' },
     { title: 'Status', cell: ({ status }) => badge(status) },
-    { title: 'Recipients', cell: ({ recipients_count }) => count(recipients_count ?? 0) },
-    { title: 'Sent', cell: ({ sent_at, scheduled_at }) => time(sent_at ?? scheduled_at, 'not yet') },
+    {
+      title: 'Recipients',
+      cell: ({ started_at, recipients_count }) => (started_at ? count(recipients_count ?? 0) : 'not counted yet'),
+    },
+    { title: 'Sent', cell: sentHtml },
   ],
   empty: async visit => {
     const { id, name } = await exampleDomain(visit)
@@ -40,6 +43,12 @@ const campaigns = listPage<Row>({
       form(visit, { action: '/campaigns', submit: 'Create draft', fields: await fieldsOf(visit) }),
     ),
 })
+
+/** When a campaign was sent, or will be. */
+function sentHtml({ status, sent_at, scheduled_at }: Row): Html {
+  const isDue = status === 'scheduled' && !sent_at
+  return isDue ? html`scheduled for ${time(scheduled_at)}` : time(sent_at, 'not yet')
+}
 
 const campaign = recordPage<Row>('/campaigns/:id', 'getCampaign', async (found, visit) => {
   const path = `/campaigns/${found.id}`

@@ -27,6 +27,8 @@ const SHOWN_LINKS = 10
 
 /** The report of a campaign. For a recurring one, that of its newest run, or of the run in `?run=`. */
 export async function report(visit: Visit, found: Found): Promise<Html> {
+  if (found.status === 'scheduled' && !found.started_at)
+    return html`<p>It is not sent yet. To change it, cancel it: it becomes a draft again.</p>`
   const { run } = visit.query
   const query: Record<string, string> = run ? { run } : {}
   const linkTo: LinkTo = filter => `/campaigns/${found.id}/recipients?${new URLSearchParams({ ...query, ...filter })}`
