@@ -59,9 +59,7 @@ function checkDue({ due_since, now }: Queue, { paused_at }: Platform): Finding[]
 
 function checkHeld({ held }: Queue): Finding[] {
   if (held === 0) return []
-  return [
-    QUEUE.warning(`${held} messages may or may not have arrived, and wait for a person to decide (IN_DOUBT=hold).`),
-  ]
+  return [QUEUE.warning(`Messages that may have arrived, and wait for a person to decide (IN_DOUBT=hold): ${held}.`)]
 }
 
 /** Warns of bounces and complaints that had no effect: their recipients may get more mail. */

@@ -80,6 +80,11 @@ export function count(number: number): string {
   return number.toLocaleString('en')
 }
 
+/** A number of things, such as `1 email` and `2 emails`. */
+export function counted(number: number, thing: string): string {
+  return `${count(number)} ${thing}${number === 1 ? '' : 's'}`
+}
+
 /** Text with its line breaks, in a block that the keyboard can scroll. */
 export function preformatted(text: string, label: string): Html {
   return html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`

@@ -4,7 +4,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { button, form } from '#web/layout/form.ts'
 import { type Column, curl, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, count, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { badge, count, counted, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { action, type PageContent, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -74,7 +74,7 @@ ${
 function importPage({ total, created, updated, failed, errors }: ImportResult): PageContent {
   return {
     title: 'Import result',
-    body: html`<p>${count(total)} records: ${count(created)} added, ${count(updated)} already suppressed, ${count(failed)} invalid.</p>
+    body: html`<p>${counted(total, 'record')}: ${count(created)} added, ${count(updated)} already suppressed, ${count(failed)} invalid.</p>
 ${table({
   ...{ caption: 'Invalid records', rows: errors, empty: html`` },
   columns: [

@@ -8,7 +8,7 @@ import type { Template } from '#sql/templates/templates.ts'
 import { type Html, html } from '#web/html.ts'
 import { form } from '#web/layout/form.ts'
 import type { List } from '#web/layout/list.ts'
-import { badge, count, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { badge, count, counted, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { findDomains } from '#web/pages/domains/own_domains.ts'
 import { nullIfNotFound } from '#web/request/call_api.ts'
@@ -49,7 +49,7 @@ async function countRecipients(visit: Visit): Promise<Wire<RecipientsPreview> | 
 function checkRecipients(preview: Wire<RecipientsPreview> | ApiError): Check {
   const name = 'Recipients'
   if (preview instanceof ApiError) return { isDone: false, name, details: preview.message }
-  const details = `${count(preview.recipients)} of ${count(preview.contacts)} contacts would receive it now.`
+  const details = `${count(preview.recipients)} of ${counted(preview.contacts, 'contact')} would receive it now.`
   return { isDone: preview.recipients > 0, name, details }
 }
 

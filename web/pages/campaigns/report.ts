@@ -6,7 +6,7 @@ import { RETENTION_DAYS } from '#sql/sending/metrics/ranges.ts'
 import { type Html, html } from '#web/html.ts'
 import { bars, columns, percent } from '#web/layout/charts.ts'
 import { type List, table } from '#web/layout/list.ts'
-import { count, facts, section } from '#web/layout/parts.ts'
+import { count, counted, facts, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -55,7 +55,7 @@ function deliveryChart(stats: Stats, linkTo: LinkTo): Html {
     { name: 'suppressed', value: stats.suppressed, link: linkTo({ type: 'suppressed' }), tone: 'note' },
     { name: 'canceled', value: stats.canceled, tone: 'note' },
   ]
-  return html`${bars({ caption: `Delivery to ${count(recipients)} recipients`, rows, total: recipients })}
+  return html`${bars({ caption: `Delivery to ${counted(recipients, 'recipient')}`, rows, total: recipients })}
 <p><a href="${linkTo({})}">All recipients</a>, <a href="${linkTo({ type: 'suppressed' })}">excluded recipients with reasons</a></p>
 ${facts([
   ['Bounce rate', percent(stats.bounced, sent)],
@@ -75,7 +75,7 @@ function engagementChart(stats: Stats, linkTo: LinkTo): Html {
     { name: 'clicked by machines only', value: stats.machine_clicked, tone: 'plain' },
   ]
   return bars({
-    caption: `Engagement with ${count(stats.delivered)} delivered emails`,
+    caption: `Engagement with ${counted(stats.delivered, 'delivered email')}`,
     rows,
     total: stats.delivered,
   })

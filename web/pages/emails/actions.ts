@@ -1,5 +1,5 @@
 import { ApiError } from '#lib/errors.ts'
-import { count, unicodeDomain } from '#web/layout/parts.ts'
+import { count, counted, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { type Action, action, type Visit } from '#web/request/visit.ts'
 import { email } from './email.ts'
@@ -47,6 +47,6 @@ async function callForEach(visit: Visit, operation: string, ids: string[]): Prom
       errors.push(error.message)
     }
   }
-  const done = `Done for ${count(ids.length - errors.length)} of ${count(ids.length)} emails.`
+  const done = `Done for ${count(ids.length - errors.length)} of ${counted(ids.length, 'email')}.`
   return [done, ...new Set(errors)].join(' ')
 }

@@ -7,7 +7,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { accountField, filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { filtersOf } from '#web/layout/list_page.ts'
-import { badge, linkButton, time, unicodeDomain } from '#web/layout/parts.ts'
+import { badge, counted, linkButton, time, unicodeDomain } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { type PageContent, page, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
@@ -95,7 +95,7 @@ function bulkForm(visit: Visit, rows: Html, shown: Row[]): Html {
 ${accountField(visit)}${hidden('back', String(new URLSearchParams(visit.query)))}
 ${rows}
 <fieldset><legend>Selected emails</legend>
-<p class="check"><input type="checkbox" name="all" value="1" id="all"><label for="all">All ${shown.length} emails on this page</label></p>
+<p class="check"><input type="checkbox" name="all" value="1" id="all"><label for="all">All ${counted(shown.length, 'email')} on this page</label></p>
 ${shown.map(({ id }) => hidden('shown', id))}
 ${button('cancel', 'Cancel scheduled')}${button('try-now', 'Retry delayed now')}${button('retry', 'Retry if in doubt')}
 ${button('release', 'Mark as delivered if in doubt')}<button class="danger" name="operation" value="drop">Mark as failed if in doubt</button>

@@ -20,11 +20,16 @@ export function whyUndelivered({ id, status, queue = [] }: Wire<Email>, visit: V
   if (queue.length === 0 && !isScheduled) return ''
   return html`<div class="why"><h2>Why it is not delivered yet</h2>
 <ul>${queue.map(
-    ({ recipient, reason, attempts, next_attempt_at, last_reply }) => html`<li>${recipient}: ${reason}
+    ({ recipient, reason, attempts, next_attempt_at, last_reply }) => html`<li>${recipient}: ${withPeriod(reason)}
 ${attempts > 0 ? html` Tried ${attempts === 1 ? 'once' : `${attempts} times`}.` : ''}${next_attempt_at ? html` Next attempt: ${time(next_attempt_at)}.` : ''}
 ${last_reply ? html` The server said: <code>${last_reply}</code>` : ''}</li>`,
   )}</ul>
 ${isDelayed ? button(visit, `/emails/${id}/try-now`, 'Try now') : ''}
 ${isScheduled ? button(visit, `/emails/${id}/cancel`, 'Cancel') : ''}
 ${isHeld ? DOUBT_BUTTONS.map(([action, name]) => button(visit, `/emails/${id}/${action}`, name)) : ''}</div>`
+}
+
+/** Ends a reason as a sentence. Those of errors of connections have no period. */
+function withPeriod(reason: string): string {
+  return /[.!?]$/.test(reason) ? reason : `${reason}.`
 }

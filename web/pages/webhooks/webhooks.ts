@@ -5,7 +5,7 @@ import type { Field } from '#web/layout/field.ts'
 import { button, confirmButton, form, shownValue } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, copyable, count, facts, section, time } from '#web/layout/parts.ts'
+import { badge, copyable, counted, facts, section, time } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import type { Form } from '#web/request/form.ts'
 import { action, type PageContent, type Room, type Visit } from '#web/request/visit.ts'
@@ -135,7 +135,7 @@ export const webhookRoom: Room = {
       const [from, to] = [form.text('from'), form.optional('to')].map(text => text && `${text}Z`)
       const body = { from, to, status: form.optional('status') }
       const { replayed } = await visit.call<{ replayed: number }>('replayWebhookEvents', { params: idOf(visit), body })
-      return { to: `/webhooks/${idOf(visit).id}`, notice: `Replaying ${count(replayed)} events.` }
+      return { to: `/webhooks/${idOf(visit).id}`, notice: `Replaying ${counted(replayed, 'event')}.` }
     }),
     action('/webhooks/:id/events/:event_id/replay', webhook, async visit => {
       await visit.call('replayWebhookEvent', { params: visit.params })
