@@ -12,7 +12,7 @@ const SCRIPT = String.raw`(() => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   for (let node = texts.nextNode(); node; node = texts.nextNode()) {
     if (!node.parentElement.closest('th, td, button, a.button')) continue
-    for (const { 0: word, index } of node.nodeValue.matchAll(/(?<!\S)\w{1,20}(?!\S)/g)) {
+    for (const { 0: word, index } of node.nodeValue.matchAll(/(?<!\S)[\w.]{1,20}(?!\S)/g)) {
       const range = document.createRange()
       range.setStart(node, index)
       range.setEnd(node, index + word.length)
