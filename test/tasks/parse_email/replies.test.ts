@@ -5,7 +5,7 @@ import t from 'tap'
 import { v7 as uuid } from 'uuid'
 import { classifyReply } from '#flows/receiving/classify_reply.ts'
 import { createLog } from '#lib/log.ts'
-import { findRepliedEmail } from '#sql/receiving/replies.ts'
+import { findRepliedEmail, insertReply } from '#sql/receiving/replies.ts'
 import { parse_email } from '#tasks/parse_email.ts'
 import { send_emails } from '#tasks/send_emails.ts'
 import { startApi } from '#test/support/api.ts'
@@ -101,6 +101,17 @@ t.test(
     t.strictSame([await find('Bob@Y.com'), await find('stranger@y.com')], ids.slice(1))
   },
 )
+
+t.test('a reply whose email is deleted while it is parsed is linked to nothing', async t => {
+  const { id } = await receive({})
+  const email_id = uuid()
+  await world.pool.transaction(tx =>
+    insertReply(tx, { account_id: account.id, id }, { email_id, category: 'interested' }),
+  )
+  const found = 'SELECT reply_to_email_id, category FROM received_emails WHERE id = $1'
+  t.strictSame(await query(found, [id]), [{ reply_to_email_id: null, category: null }])
+  t.strictSame(await query('SELECT type FROM email_events WHERE email_id = $1', [email_id]), [])
+})
 
 t.test('an In-Reply-To with encoded words, as Exchange writes, links a reply too', async t => {
   const { id, message_id } = await send()
