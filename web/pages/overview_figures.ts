@@ -1,4 +1,5 @@
 import { now } from '#lib/clock.ts'
+import { attemptedOf } from '#lib/sending/metrics/rates.ts'
 import { type Html, html } from '#web/html.ts'
 import { bars, columns, percent } from '#web/layout/charts.ts'
 import { count, facts } from '#web/layout/parts.ts'
@@ -22,12 +23,13 @@ const METRICS = 'sent,delivered,bounced,complained,failed,suppressed'
 export async function tiles(visit: Visit): Promise<Html> {
   const { totals } = await figures(visit, 1, {})
   const { sent, delivered, bounced, complained } = totals
+  const attempted = attemptedOf(totals)
   const share = (part: number, whole: number) => html`${count(part)} <small>${percent(part, whole)}</small>`
   return html`<h2>Last 24 hours</h2>
 <ul class="tiles">
 <li>Sent <strong>${count(sent)}</strong></li>
-<li>Delivered <strong>${share(delivered, sent)}</strong></li>
-<li>Bounced <strong>${share(bounced, sent)}</strong></li>
+<li>Delivered <strong>${share(delivered, attempted)}</strong></li>
+<li>Bounced <strong>${share(bounced, attempted)}</strong></li>
 <li>Complaints <strong>${share(complained, delivered)}</strong></li>
 </ul>`
 }

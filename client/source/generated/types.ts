@@ -688,13 +688,13 @@ export type CampaignStats = {
   replied: number
   /** Recipients who unsubscribed with its links. */
   unsubscribed: number
-  /** `delivered` of `sent`: a fraction with 4 decimals. */
+  /** `delivered` of `sent`, or of `delivered` and `bounced` if they are more: a fraction with 4 decimals. */
   delivery_rate: number
   /** `unique_opened` of `delivered`: a fraction with 4 decimals. */
   open_rate: number
   /** `unique_clicked` of `delivered`: a fraction with 4 decimals. */
   click_rate: number
-  /** `bounced` of `sent`: a fraction with 4 decimals. */
+  /** `bounced` of `sent`, or of `delivered` and `bounced` if they are more: a fraction with 4 decimals. */
   bounce_rate: number
   /** `complained` of `delivered`: a fraction with 4 decimals. */
   complaint_rate: number
@@ -1659,13 +1659,13 @@ export type EmailMetricsRow = {
   unique_opened?: number
   /** Recipients who clicked a link. */
   unique_clicked?: number
-  /** `delivered` of `sent`: a fraction with 4 decimals. */
+  /** `delivered` of `sent`, or of `delivered` and `bounced` if they are more: a fraction with 4 decimals. */
   delivery_rate?: number
   /** `unique_opened` of `delivered`: a fraction with 4 decimals. */
   open_rate?: number
   /** `unique_clicked` of `delivered`: a fraction with 4 decimals. */
   click_rate?: number
-  /** `bounced` of `sent`: a fraction with 4 decimals. */
+  /** `bounced` of `sent`, or of `delivered` and `bounced` if they are more: a fraction with 4 decimals. */
   bounce_rate?: number
   /** `complained` of `delivered`: a fraction with 4 decimals. */
   complaint_rate?: number
@@ -1706,13 +1706,13 @@ export type EmailMetricsTotals = {
   unique_opened?: number
   /** Recipients who clicked a link. */
   unique_clicked?: number
-  /** `delivered` of `sent`: a fraction with 4 decimals. */
+  /** `delivered` of `sent`, or of `delivered` and `bounced` if they are more: a fraction with 4 decimals. */
   delivery_rate?: number
   /** `unique_opened` of `delivered`: a fraction with 4 decimals. */
   open_rate?: number
   /** `unique_clicked` of `delivered`: a fraction with 4 decimals. */
   click_rate?: number
-  /** `bounced` of `sent`: a fraction with 4 decimals. */
+  /** `bounced` of `sent`, or of `delivered` and `bounced` if they are more: a fraction with 4 decimals. */
   bounce_rate?: number
   /** `complained` of `delivered`: a fraction with 4 decimals. */
   complaint_rate?: number

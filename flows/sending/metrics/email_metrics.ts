@@ -22,10 +22,10 @@ const metrics = {
   sent: count('Recipients whose mail server accepted the email.'),
   unique_opened: count('Recipients who opened it.'),
   unique_clicked: count('Recipients who clicked a link.'),
-  delivery_rate: rate('`delivered` of `sent`'),
+  delivery_rate: rate('`delivered` of `sent`, or of `delivered` and `bounced` if they are more'),
   open_rate: rate('`unique_opened` of `delivered`'),
   click_rate: rate('`unique_clicked` of `delivered`'),
-  bounce_rate: rate('`bounced` of `sent`'),
+  bounce_rate: rate('`bounced` of `sent`, or of `delivered` and `bounced` if they are more'),
   complaint_rate: rate('`complained` of `delivered`'),
   unsubscribe_rate: rate('`unsubscribed` of `delivered`'),
 } satisfies Record<Metric, z.ZodType>

@@ -7,15 +7,21 @@ type Rates = Record<Extract<Metric, `${string}_rate`>, number>
 
 /** Returns the rates of these counts. */
 export function ratesOf(counts: Counts): Rates {
-  const { sent, delivered } = counts
+  const { delivered } = counts
+  const attempted = attemptedOf(counts)
   return {
-    delivery_rate: rateOf(delivered, sent),
+    delivery_rate: rateOf(delivered, attempted),
     open_rate: rateOf(counts.unique_opened, delivered),
     click_rate: rateOf(counts.unique_clicked, delivered),
-    bounce_rate: rateOf(counts.bounced, sent),
+    bounce_rate: rateOf(counts.bounced, attempted),
     complaint_rate: rateOf(counts.complained, delivered),
     unsubscribe_rate: rateOf(counts.unsubscribed, delivered),
   }
+}
+
+/** Returns the recipients that deliveries and bounces are a part of. One whose mail server rejected it at once is not in `sent`. */
+export function attemptedOf({ sent, delivered, bounced }: Pick<Counts, 'sent' | 'delivered' | 'bounced'>): number {
+  return Math.max(sent, delivered + bounced)
 }
 
 /** Returns a rate with 4 decimals; 0 if the whole is 0. */

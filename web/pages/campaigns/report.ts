@@ -1,5 +1,6 @@
 import type { CampaignStats } from '#flows/campaigns/read_stats.ts'
 import { now } from '#lib/clock.ts'
+import { attemptedOf } from '#lib/sending/metrics/rates.ts'
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import type { CampaignLink } from '#sql/campaigns/report/links.ts'
 import { RETENTION_DAYS } from '#sql/sending/metrics/ranges.ts'
@@ -46,7 +47,7 @@ ${section('Activity', activity(engagement))}`
 }
 
 function deliveryChart(stats: Stats, linkTo: LinkTo): Html {
-  const { recipients, sent } = stats
+  const { recipients } = stats
   const rows = [
     { name: 'delivered', value: stats.delivered, link: linkTo({ type: 'delivered' }), tone: 'good' },
     { name: 'pending', value: stats.pending, tone: 'wait' },
@@ -58,7 +59,7 @@ function deliveryChart(stats: Stats, linkTo: LinkTo): Html {
   return html`${bars({ caption: `Delivery to ${counted(recipients, 'recipient')}`, rows, total: recipients })}
 <p><a href="${linkTo({})}">All recipients</a>, <a href="${linkTo({ type: 'suppressed' })}">excluded recipients with reasons</a></p>
 ${facts([
-  ['Bounce rate', percent(stats.bounced, sent)],
+  ['Bounce rate', percent(stats.bounced, attemptedOf(stats))],
   ['Complaints', `${count(stats.complained)} (${percent(stats.complained, stats.delivered)})`],
   ['In doubt', stats.in_doubt > 0 ? count(stats.in_doubt) : null],
 ])}`
