@@ -12,12 +12,23 @@ export const RUNNER_CONNECTIONS = 4
  * listener, so a connection lost at that moment would end the process.
  */
 export function openGraphilePool(database_url: string, max: number, log: Logger): pg.Pool {
-  const pool = new pg.Pool({ connectionString: database_url, max })
+  const pool = new pg.Pool({ connectionString: database_url, max, onConnect: skipDiskWaits })
   const onError = (error: Error) => log.error(`a connection was lost: ${error.message}`, { error })
   pool.on('error', onError)
   pool.on('connect', client => client.on('error', onError))
   replaceStale(pool)
   return pool
+}
+
+/**
+ * Lets no commit of graphile-worker wait for the disk, which would delay each job twice: it only takes and completes jobs. If
+ * Postgres crashes, the last of these jobs are run again. Behind a pooler, which reports another process id than Postgres, nothing
+ * is changed: others may use the connection too.
+ */
+async function skipDiskWaits(client: pg.ClientBase & { processID?: number | null }): Promise<void> {
+  await client.query(`SELECT set_config('synchronous_commit', 'off', false) WHERE pg_backend_pid() = $1`, [
+    client.processID,
+  ])
 }
 
 export const silentLogger = new Logger(() => () => {})
