@@ -76,6 +76,8 @@ const kinds: Kind[] = [
     fits: ({ text }) => /^(?:npm ci|\[Unit\]|export )/.test(text),
     check: checkFiles,
   },
+  { name: 'settings of a pooler', fits: ({ text }) => text.startsWith('ignore_startup_'), check: checkPooler },
+  { name: 'a dump of the embedded Postgres', fits: ({ text }) => text.startsWith('node_modules/'), check: checkDump },
   { name: 'a database', fits: ({ text }) => text.startsWith('CREATE ROLE '), check: checkDatabase },
   { name: 'variables', fits: ({ text }) => /^[A-Z_]+=/.test(text), check: checkVariables },
   {
@@ -115,6 +117,28 @@ t.test('every code block of the docs is run or checked', async t => {
     else await t.test(`${kind.name}: ${title}`, async t => kind.check(t, block))
   }
 })
+
+/** Compares the timeouts with those that connections of the pool have. */
+async function checkPooler(t: Test, { text }: Block): Promise<void> {
+  const [, ignored = ''] = /^ignore_startup_parameters = (.*)$/m.exec(text) ?? []
+  const timeouts = [...text.matchAll(/^ALTER ROLE mailbrook SET (\w+) = '(\w+)';$/gm)]
+  t.strictSame(
+    timeouts.map(([, name]) => name),
+    ignored.split(','),
+  )
+  for (const [, name = '', value] of timeouts) {
+    t.strictSame((await world.pool.pg.query(`SHOW ${name}`)).rows, [{ [name]: value }])
+  }
+}
+
+/** Looks for the files that the commands name. */
+async function checkDump(t: Test, { text }: Block): Promise<void> {
+  const [program = ''] = text.split(' ')
+  const isOfThisSystem = program.includes(`${process.platform}-${process.arch}`)
+  if (isOfThisSystem) await t.resolves(access(join(ROOT, program)))
+  const [, password = ''] = /\.data\/(\w+)\)/.exec(text) ?? []
+  t.match(await read('workers/embedded_postgres/cluster.ts'), `'${password}'`)
+}
 
 /** Creates the role and its database, and migrates that as the role. */
 async function checkDatabase(t: Test, { text }: Block): Promise<void> {

@@ -122,7 +122,7 @@ t.test('the overview shows the quotas as bars', async t => {
   const page = await member.show('/')
   const [, figure = ''] = /<figcaption>Quotas of emails<\/figcaption>(.*?)<\/figure>/s.exec(page) ?? []
   t.strictSame(
-    [...figure.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, text]) => text),
+    [...figure.matchAll(/<li><bdi>(.*?)<\/bdi>(.*)/g)].map(([, name, text]) => `${name}${text}`),
     ['Last 24 hours: 4 of 4', 'Last 30 days: 4 of 1,000'],
   )
   const bars = [...figure.matchAll(/class="(good|wait|bad)"[^>]* width="(.*?)"/g)]
