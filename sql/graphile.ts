@@ -21,9 +21,9 @@ export function openGraphilePool(database_url: string, max: number, log: Logger)
 }
 
 /**
- * Lets no commit of graphile-worker wait for the disk, which would delay each job twice: it only takes and completes jobs. If
- * Postgres crashes, the last of these jobs are run again. Behind a pooler, which reports another process id than Postgres, nothing
- * is changed: others may use the connection too.
+ * Lets no commit of graphile-worker wait for the disk, which would delay each job twice: it only schedules, takes and completes
+ * jobs. If Postgres crashes, the last of these jobs are run again. Behind a pooler, which reports another process id than
+ * Postgres, nothing is changed: others may use the connection too.
  */
 async function skipDiskWaits(client: pg.ClientBase & { processID?: number | null }): Promise<void> {
   await client.query(`SELECT set_config('synchronous_commit', 'off', false) WHERE pg_backend_pid() = $1`, [

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { orNotFound } from '#lib/errors.ts'
-import { ratesOf } from '#lib/sending/metrics/rates.ts'
+import { RATE_TEXTS, ratesOf } from '#lib/sending/metrics/rates.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { findCampaign } from '#sql/campaigns/campaigns.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
@@ -11,7 +11,7 @@ import type { Queryable } from '#sql/pool.ts'
 /** Links that the stats list. */
 const TOP = 20
 
-const rate = (text: string) => z.number().describe(`${text}: a fraction with 4 decimals.`)
+const rate = (name: keyof typeof RATE_TEXTS) => z.number().describe(`${RATE_TEXTS[name]}: a fraction with 4 decimals.`)
 
 const TopLink = z
   .object({
@@ -49,12 +49,12 @@ export const CampaignStats = z
     machine_clicked: z.int().describe('Recipients whose links only a machine followed.'),
     replied: z.int().describe('Recipients who replied.'),
     unsubscribed: z.int().describe('Recipients who unsubscribed with its links.'),
-    delivery_rate: rate('`delivered` of `sent`, or of `delivered` and `bounced` if they are more'),
-    open_rate: rate('`unique_opened` of `delivered`'),
-    click_rate: rate('`unique_clicked` of `delivered`'),
-    bounce_rate: rate('`bounced` of `sent`, or of `delivered` and `bounced` if they are more'),
-    complaint_rate: rate('`complained` of `delivered`'),
-    unsubscribe_rate: rate('`unsubscribed` of `delivered`'),
+    delivery_rate: rate('delivery_rate'),
+    open_rate: rate('open_rate'),
+    click_rate: rate('click_rate'),
+    bounce_rate: rate('bounce_rate'),
+    complaint_rate: rate('complaint_rate'),
+    unsubscribe_rate: rate('unsubscribe_rate'),
     top_links: z.array(TopLink).describe('The 20 links that were clicked most.'),
   })
   .meta({ id: 'CampaignStats' })

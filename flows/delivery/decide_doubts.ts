@@ -20,7 +20,7 @@ export async function decideDoubts(pool: Pool, of: Doubted, action: DoubtAction)
   let count = 0
   for (let after: string | null = null; ; ) {
     const found = await listDoubted(pool, of, after, BATCH)
-    count += await settleAll(pool, found, RESULTS[action])
+    count += await settleStrays(pool, found, () => RESULTS[action])
     if (found.length < BATCH) return count
     after = found.at(-1)?.id ?? null
   }
@@ -32,11 +32,19 @@ export async function decideDoubts(pool: Pool, of: Doubted, action: DoubtAction)
  */
 export async function giveUpOrphanedDoubts(pool: Pool, limit: number): Promise<number> {
   const reason = 'It was in doubt when its domain was deleted.'
-  return settleAll(pool, await listOrphanedDoubts(pool, limit), { outcome: 'failed', reason })
+  return settleStrays(pool, await listOrphanedDoubts(pool, limit), () => ({ outcome: 'failed', reason }))
 }
 
-async function settleAll(pool: Pool, strays: Stray[], result: DeliveryResult): Promise<number> {
+/** Settles deliveries that no worker holds; returns how many, without those that another process has settled meanwhile. */
+export async function settleStrays<Found extends Stray>(
+  pool: Pool,
+  strays: Found[],
+  decide: (stray: Found) => DeliveryResult,
+): Promise<number> {
   if (strays.length === 0) return 0
-  const results = strays.map(stray => ({ ...result, ...stray }))
+  const results = strays.map(stray => {
+    const { account_id, id, email_id, attempt, lease_owner } = stray
+    return { ...decide(stray), account_id, id, email_id, attempt, lease_owner }
+  })
   return (await retryConflicts(() => settleDeliveries(pool, results))).length
 }

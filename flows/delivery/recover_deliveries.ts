@@ -1,9 +1,9 @@
 import type { Config } from '#lib/config.ts'
 import type { Log } from '#lib/log.ts'
-import { type DeliveryResult, settleDeliveries } from '#sql/delivery/deliveries.ts'
+import type { DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { listDoubtfulDeliveries, listLostDeliveries, type Stray } from '#sql/delivery/stray_deliveries.ts'
 import type { Pool } from '#sql/pool.ts'
-import { retryConflicts } from '#sql/retry.ts'
+import { settleStrays } from './decide_doubts.ts'
 import { isHeld, RESEND_AFTER_SECONDS } from './decide_outcome.ts'
 import { SENDER_TIMES } from './sender.ts'
 
@@ -40,13 +40,8 @@ async function sweep<Found extends Stray>(
 ): Promise<number> {
   for (let count = 0; ; ) {
     const strays = await list(pool, BATCH)
-    const results = strays.map(stray => {
-      const { account_id, id, email_id, attempt, lease_owner } = stray
-      return { ...decide(stray), account_id, id, email_id, attempt, lease_owner }
-    })
-    const settled = results.length > 0 ? await retryConflicts(() => settleDeliveries(pool, results)) : []
-    count += settled.length
-    // Deliveries that another sweep has settled meanwhile are not counted.
-    if (strays.length < BATCH || settled.length === 0) return count
+    const settled = await settleStrays(pool, strays, decide)
+    count += settled
+    if (strays.length < BATCH || settled === 0) return count
   }
 }

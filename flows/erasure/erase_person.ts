@@ -5,7 +5,7 @@ import { storedAddress } from '#lib/mail/address.ts'
 import { eraseAllButOptOut } from '#sql/contacts/consents.ts'
 import { announceContacts, deleteContact, lockContact } from '#sql/contacts/contact_changes.ts'
 import { type ContactRef, findContact, findContactIds } from '#sql/contacts/contacts.ts'
-import { deleteErrorsOf, listImportsOfDomain } from '#sql/contacts/import/record_errors.ts'
+import { deleteErrorsOf, listFaultyImports } from '#sql/contacts/import/record_errors.ts'
 import { forgetRecipient } from '#sql/contacts/leftovers.ts'
 import { listDomainsOfAddress } from '#sql/domains/own_domains.ts'
 import { deleteFormerContact, type Person } from '#sql/erasure/former_contacts.ts'
@@ -96,7 +96,7 @@ async function deleteReceived(pool: Pool, { account_id, email, domain_id }: Pers
 
 /** Outside the transaction that deletes the contact, since it compares all errors: up to 200,000 per import. */
 async function forgetImportErrors(pool: Pool, { account_id, domain_id, email }: Person): Promise<void> {
-  for (const id of await listImportsOfDomain(pool, account_id, domain_id)) {
+  for (const id of await listFaultyImports(pool, account_id, domain_id)) {
     await deleteErrorsOf(pool, { account_id, id }, email)
   }
 }

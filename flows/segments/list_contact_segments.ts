@@ -11,8 +11,8 @@ import { loadTerms, type Terms } from '#sql/segments/terms.ts'
 /** Segments read at once. */
 const BATCH = 100
 
-/** Conditions evaluated per statement. A segment has up to 50, and may name segments with as many. */
-const MOST_CONDITIONS = 1_000
+/** Maximum number of conditions evaluated per statement. A segment has up to 50, and may name segments with as many. */
+const MAX_CONDITIONS = 1_000
 
 type OfContact = { account_id: string; domain_id: string; contact_id: string }
 
@@ -42,7 +42,7 @@ export async function listContactSegments(
   return { object: 'list', has_more: ids.length > limit, data: before ? data.reverse() : data }
 }
 
-/** Divides segments into groups with at most MOST_CONDITIONS; a single segment may have more. */
+/** Divides segments into groups with at most MAX_CONDITIONS; a single segment may have more. */
 function groupsOf(segments: SegmentCriteria[], terms: Terms): SegmentCriteria[][] {
   const groups: SegmentCriteria[][] = []
   let room = 0
@@ -50,7 +50,7 @@ function groupsOf(segments: SegmentCriteria[], terms: Terms): SegmentCriteria[][
     const size = sizeOf(segment, terms)
     if (size > room) {
       groups.push([])
-      room = MOST_CONDITIONS
+      room = MAX_CONDITIONS
     }
     groups.at(-1)?.push(segment)
     room -= size

@@ -24,11 +24,10 @@ BEGIN
     RETURN;
   END IF;
   -- Each has an index of its own, so that no delivery is read: there may be millions.
-  SELECT every.count - unsent.count INTO sent
-  FROM (SELECT count(*) FROM deliveries d WHERE d.account_id = account AND d.id >= first_id(start)) every, (
+  sent := (SELECT count(*) FROM deliveries d WHERE d.account_id = account AND d.id >= first_id(start)) - (
     SELECT count(*) FROM deliveries d
     WHERE d.account_id = account AND d.id >= first_id(start) AND d.state IN ('suppressed', 'canceled')
-  ) unsent;
+  );
   received := (
     SELECT coalesce(sum(cardinality(r.received_for)), 0) FROM received_emails r
     WHERE r.account_id = account AND r.id >= first_id(start)

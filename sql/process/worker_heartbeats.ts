@@ -46,8 +46,7 @@ export async function deleteReplacedJobs(db: Queryable, after_seconds: number): 
   await db.run(sql.unsafe`
     DELETE FROM graphile_worker._private_jobs j
     WHERE ${isOfDeadPool(after_seconds)} AND j.key IS NULL AND j.attempts >= j.max_attempts
-      -- Of a locked job, only its replacement changes this.
-      AND j.updated_at > j.locked_at
+      AND j.updated_at > j.locked_at -- while a job is locked, only its replacement changes it
   `)
 }
 

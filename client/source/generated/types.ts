@@ -530,11 +530,11 @@ export type CampaignEngagement = {
   object: "campaign_engagement"
   /** Id of the campaign. */
   campaign_id: string
-  /** Who opened it, newest first, at most 500. */
+  /** Recipients who opened it, newest first, at most 500. */
   opened: CampaignOpen[]
-  /** Who clicked a link, newest first, at most 500. */
+  /** Recipients who clicked a link, newest first, at most 500. */
   clicked: CampaignClick[]
-  /** Who replied, newest first, at most 500, without deleted replies. */
+  /** Recipients who replied, newest first, at most 500, without deleted replies. */
   replied: CampaignReply[]
 }
 

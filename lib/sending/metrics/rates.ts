@@ -5,6 +5,16 @@ type Counts = Record<'sent' | 'delivered' | 'bounced' | 'complained', number> &
 
 type Rates = Record<Extract<Metric, `${string}_rate`>, number>
 
+/** Explains the rates. */
+export const RATE_TEXTS: Record<keyof Rates, string> = {
+  delivery_rate: '`delivered` of `sent`, or of `delivered` and `bounced` if they are more',
+  open_rate: '`unique_opened` of `delivered`',
+  click_rate: '`unique_clicked` of `delivered`',
+  bounce_rate: '`bounced` of `sent`, or of `delivered` and `bounced` if they are more',
+  complaint_rate: '`complained` of `delivered`',
+  unsubscribe_rate: '`unsubscribed` of `delivered`',
+}
+
 /** Returns the rates of these counts. */
 export function ratesOf(counts: Counts): Rates {
   const { delivered } = counts

@@ -38,9 +38,9 @@ const Replied = z
   .meta({ id: 'CampaignReply' })
 
 const lists = {
-  opened: z.array(Opened).describe('Who opened it, newest first, at most 500.'),
-  clicked: z.array(Clicked).describe('Who clicked a link, newest first, at most 500.'),
-  replied: z.array(Replied).describe('Who replied, newest first, at most 500, without deleted replies.'),
+  opened: z.array(Opened).describe('Recipients who opened it, newest first, at most 500.'),
+  clicked: z.array(Clicked).describe('Recipients who clicked a link, newest first, at most 500.'),
+  replied: z.array(Replied).describe('Recipients who replied, newest first, at most 500, without deleted replies.'),
 }
 
 /** The engagement of the recipients of a campaign (GET /campaigns/:id/engagement). */

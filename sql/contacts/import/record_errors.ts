@@ -36,10 +36,11 @@ export async function listRecordErrors(
   return { object: 'list', has_more: rows.length > limit, data: before ? data.reverse() : data }
 }
 
-/** Lists the imports into a domain. */
-export async function listImportsOfDomain(db: Queryable, account_id: string, domain_id: string): Promise<string[]> {
+/** Lists the imports into a domain that have errors. */
+export async function listFaultyImports(db: Queryable, account_id: string, domain_id: string): Promise<string[]> {
   const rows = await db.any(sql.type(z.object({ id: z.string() }))`
-    SELECT id FROM contact_imports WHERE account_id = ${account_id} AND domain_id = ${domain_id}
+    SELECT i.id FROM contact_imports i WHERE i.account_id = ${account_id} AND i.domain_id = ${domain_id}
+      AND EXISTS (SELECT FROM import_errors e WHERE e.account_id = i.account_id AND e.import_id = i.id)
   `)
   return rows.map(({ id }) => id)
 }

@@ -72,7 +72,7 @@ const OUTSIDE = { ...PAUSED, unsubscribed: true }
 const LEFT = { ...OUTSIDE, has_left: true }
 const STOPPED = { ...PAUSED, is_stopped: true }
 
-/** What happens between the claim and the fence: a change of the account $1 and the contact $2. */
+/** Changes of the account $1 and the contact $2 between the claim and the fence. */
 const CHANGES: [kinds: Kind[], expected: typeof ALLOWED, change: string][] = [
   [['campaign', 'automation', 'topic'], ALLOWED, 'SELECT FROM accounts WHERE id = $1'],
   [['campaign', 'automation'], LEFT, 'UPDATE contacts SET unsubscribed = true WHERE account_id = $1'],
