@@ -39,8 +39,6 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
   SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
-  leavers uuid[] := find_leavers(accounts, ids);
-  outsiders uuid[] := find_outsiders(accounts, ids);
   is_closed boolean := (SELECT p.paused_at IS NOT NULL FROM platform p);
 BEGIN
   RETURN QUERY
@@ -53,23 +51,32 @@ BEGIN
       FOR NO KEY UPDATE
     ) d
     WHERE d.phase = 'pre' AND d.lease_until > now()
+  ), halted AS MATERIALIZED (
+    -- OFFSET 0: otherwise the campaign is looked up for each delivery.
+    SELECT c.campaign_id FROM (
+      SELECT DISTINCT d.account_id, d.campaign_id FROM mine d WHERE d.campaign_id IS NOT NULL OFFSET 0
+    ) c
+    WHERE is_stopped(c.account_id, c.campaign_id)
   ), seen AS MATERIALIZED (
     SELECT d.account_id, d.id, d.attempt, d.lease_owner,
       EXISTS (
         SELECT FROM suppressions s WHERE s.account_id = d.account_id AND s.address = lower(d.recipient)
           AND (s.expires_at IS NULL OR s.expires_at > now())
       ) AS suppressed,
-      d.id = ANY (outsiders) AS unsubscribed,
-      d.id = ANY (leavers) AS has_left,
+      d.topic_id IS NOT NULL AND (
+        SELECT NOT s.is_subscribed FROM topic_subscription(d.account_id, e.domain_id, lower(d.recipient), d.topic_id) AS s
+      ) AS unsubscribed,
+      l.has_left,
       d.automation_id IS NOT NULL AND NOT EXISTS (
         SELECT FROM automations a WHERE a.account_id = d.account_id AND a.id = d.automation_id
           AND (d.automation_version <= a.stopped_version) IS NOT TRUE
       ) AS is_stopped,
-      is_closed OR d.campaign_id IS NOT NULL AND is_stopped(d.account_id, d.campaign_id)
+      is_closed OR d.campaign_id IS NOT NULL AND d.campaign_id IN (SELECT h.campaign_id FROM halted h)
         OR EXISTS (SELECT FROM accounts a WHERE a.id = d.account_id AND a.paused_at IS NOT NULL)
         OR EXISTS (SELECT FROM domains o WHERE o.account_id = d.account_id AND o.id = e.domain_id AND o.paused_at IS NOT NULL)
         AS is_paused
     FROM mine d CROSS JOIN email_of(d.account_id, d.email_id) AS e
+    CROSS JOIN LATERAL contact_left(d.account_id, e.contact_id, d.campaign_id, d.automation_id, d.priority) AS l
   ), allowed AS (
     UPDATE deliveries d SET phase = 'dot', lease_until = now() + make_interval(secs => lease_seconds)
     FROM seen s WHERE d.account_id = s.account_id AND d.id = s.id

@@ -1,24 +1,29 @@
 DROP FUNCTION IF EXISTS find_leavers(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS find_outsiders(uuid[], uuid[]);
+DROP FUNCTION IF EXISTS contact_left(uuid, uuid, uuid, uuid, smallint);
 
--- Returns which of these deliveries belong to campaigns or automations and are for contacts that were deleted or, unless
--- the mail is transactional, have unsubscribed from everything. Campaign mail to an address that was never a contact is
--- not included. Each row is looked up separately: Postgres may join by the account alone while it has few statistics.
+-- Returns `has_left`: whether the contact of a delivery was deleted or, unless the mail is transactional, has unsubscribed
+-- from everything. Never true for mail of neither a campaign nor an automation, nor for that of a campaign to an address
+-- that was never a contact. Postgres puts the query in place of the call.
+CREATE FUNCTION contact_left(account uuid, contact uuid, campaign uuid, automation uuid, priority smallint)
+RETURNS TABLE (has_left boolean) LANGUAGE sql STABLE AS $$
+  SELECT (automation IS NOT NULL OR campaign IS NOT NULL AND contact IS NOT NULL) AND NOT EXISTS (
+    SELECT FROM contacts c WHERE c.account_id = account AND c.id = contact AND NOT (c.unsubscribed AND priority > 0) OFFSET 0
+  )
+$$;
+
+-- Returns which of these deliveries are for contacts that have left.
 CREATE FUNCTION find_leavers(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(
     SELECT w.id FROM unnest(accounts, ids) AS w(account_id, id)
+    -- OFFSET 0: each is looked up separately; Postgres may join by the account alone while it has few statistics.
     CROSS JOIN LATERAL (
-      SELECT d.email_id, d.automation_id, d.campaign_id, d.priority FROM deliveries d
-      WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
+      SELECT * FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
     ) d
-    CROSS JOIN LATERAL (
-      SELECT e.contact_id FROM emails e WHERE e.account_id = w.account_id AND e.id = d.email_id OFFSET 0
-    ) e
-    WHERE (d.automation_id IS NOT NULL OR d.campaign_id IS NOT NULL AND e.contact_id IS NOT NULL) AND NOT EXISTS (
-      SELECT FROM contacts c WHERE c.account_id = w.account_id AND c.id = e.contact_id
-        AND NOT (c.unsubscribed AND d.priority > 0) OFFSET 0
-    )
+    CROSS JOIN email_of(d.account_id, d.email_id) AS e
+    CROSS JOIN LATERAL contact_left(d.account_id, e.contact_id, d.campaign_id, d.automation_id, d.priority) AS l
+    WHERE l.has_left
   );
 END
 $$;

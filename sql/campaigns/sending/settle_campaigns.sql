@@ -6,22 +6,36 @@ DROP FUNCTION IF EXISTS cancel_deliveries(uuid, uuid, integer);
 CREATE FUNCTION settle_campaigns(changes delivery_change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
+  settled settled_mail[];
   moves campaign_move[];
 BEGIN
   IF NOT EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL) THEN
     RETURN;
   END IF;
 
+  -- Locks recipients, contacts and figures in this order, like all transactions that change several of them.
+  settled := ARRAY(
+    SELECT ROW(e.account_id, e.id, e.campaign_id, e.campaign_run, e.contact_id, coalesce(r.variant, 0), c.outcome, c.state,
+      c.was, c.reply, c.at)::settled_mail
+    FROM unnest(changes) AS c
+    CROSS JOIN email_of(c.account_id, c.email_id) AS e
+    LEFT JOIN LATERAL (
+      SELECT r.variant FROM campaign_recipients r WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id
+        AND r.contact_id >= e.contact_id AND r.contact_id <= e.contact_id AND r.run = e.campaign_run
+      ORDER BY r.contact_id LIMIT 1 FOR NO KEY UPDATE
+    ) r ON true
+    WHERE c.campaign_id IS NOT NULL
+  );
+  IF EXISTS (SELECT FROM unnest(settled) AS s WHERE s.state IN ('delivered', 'complained')) THEN
+    PERFORM note_sent(settled);
+  END IF;
+  IF EXISTS (SELECT FROM unnest(settled) AS s WHERE s.state IN ('bounced', 'failed')) THEN
+    PERFORM note_soft_bounces(changes);
+  END IF;
+
   -- `complained` is the outcome of a report about a delivery that was delivered or in doubt.
-  SELECT array_agg(ROW(e.account_id, e.campaign_id, e.campaign_run, coalesce(r.variant, 0), m.name, m.by)::campaign_move)
-  INTO moves
-  FROM unnest(changes) AS c
-  CROSS JOIN email_of(c.account_id, c.email_id) AS e
-  LEFT JOIN LATERAL (
-    SELECT r.variant FROM campaign_recipients r WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id
-      AND r.contact_id >= e.contact_id AND r.contact_id <= e.contact_id AND r.run = e.campaign_run
-    ORDER BY r.contact_id LIMIT 1
-  ) r ON true
+  SELECT array_agg(ROW(c.account_id, c.campaign_id, c.run, c.variant, m.name, m.by)::campaign_move) INTO moves
+  FROM unnest(settled) AS c
   CROSS JOIN LATERAL (
     SELECT CASE c.state WHEN 'complained' THEN 'delivered' ELSE c.state END AS state, c.was,
       c.outcome = 'deferred' AND c.state = 'queued' AND NOT EXISTS (
@@ -38,52 +52,33 @@ BEGIN
     ('unreached', 1, s.is_first_delay AND c.reply IS NULL),
     ('delayed', 1, s.is_first_delay)
   ) AS m(name, by, is_so)
-  WHERE c.campaign_id IS NOT NULL AND e.campaign_run IS NOT NULL AND m.is_so;
-
-  -- Locks recipients, contacts and figures in this order, like all transactions that change several of them.
-  IF EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')) THEN
-    PERFORM note_sent(changes);
-  END IF;
-  IF EXISTS (SELECT FROM unnest(changes) AS c WHERE c.campaign_id IS NOT NULL AND c.state IN ('bounced', 'failed')) THEN
-    PERFORM note_soft_bounces(changes);
-  END IF;
+  WHERE c.run IS NOT NULL AND m.is_so;
   IF moves IS NOT NULL THEN
     PERFORM count_campaigns(moves);
   END IF;
 END
 $$;
 
--- Records when recipients of campaigns were sent their email, once per run, and counts it for their contacts.
-CREATE FUNCTION note_sent(changes delivery_change[]) RETURNS void
+-- Records when recipients of campaigns were sent their email, once per run, and counts it for their contacts. The recipients
+-- were locked by an earlier statement: so the one here sees their newest rows, which stay in place.
+CREATE FUNCTION note_sent(settled settled_mail[]) RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-  sent_to campaign_recipients[];
 BEGIN
-  -- Locks first, in a statement of its own: so the next one sees the newest rows, which stay in place.
-  PERFORM FROM unnest(changes) AS c
-  CROSS JOIN email_of(c.account_id, c.email_id) AS e
-  CROSS JOIN LATERAL (
-    SELECT FROM campaign_recipients r WHERE r.account_id = e.account_id AND r.campaign_id = e.campaign_id
-      AND r.contact_id >= e.contact_id AND r.contact_id <= e.contact_id AND r.run = e.campaign_run
-    ORDER BY r.contact_id LIMIT 1 FOR NO KEY UPDATE
-  ) r
-  WHERE c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained');
   WITH changed AS (
-    UPDATE campaign_recipients r SET sent_at = c.at FROM unnest(changes) AS c
-    CROSS JOIN email_of(c.account_id, c.email_id) AS e
+    UPDATE campaign_recipients r SET sent_at = c.at FROM unnest(settled) AS c
     CROSS JOIN LATERAL (
-      SELECT k.ctid AS place FROM campaign_recipients k WHERE k.account_id = e.account_id AND k.campaign_id = e.campaign_id
-        AND k.contact_id >= e.contact_id AND k.contact_id <= e.contact_id AND k.run = e.campaign_run
+      SELECT k.ctid AS place FROM campaign_recipients k WHERE k.account_id = c.account_id AND k.campaign_id = c.campaign_id
+        AND k.contact_id >= c.contact_id AND k.contact_id <= c.contact_id AND k.run = c.run
       ORDER BY k.contact_id LIMIT 1
     ) k
-    WHERE r.ctid = k.place AND r.sent_at IS NULL AND c.campaign_id IS NOT NULL AND c.state IN ('delivered', 'complained')
-    RETURNING r
+    WHERE r.ctid = k.place AND r.sent_at IS NULL AND c.state IN ('delivered', 'complained')
+    RETURNING r.account_id, r.contact_id, r.sent_at
   )
-  SELECT array_agg(r) INTO sent_to FROM changed;
-
   INSERT INTO contact_engagement AS g (account_id, contact_id, last_sent_at, sent_count)
   SELECT c.account_id, c.id, s.last_at, s.count
-  FROM (SELECT r.account_id, r.contact_id, max(r.sent_at) AS last_at, count(*) AS count FROM unnest(sent_to) AS r GROUP BY 1, 2 ORDER BY 1, 2) s
+  FROM (
+    SELECT r.account_id, r.contact_id, max(r.sent_at) AS last_at, count(*) AS count FROM changed r GROUP BY 1, 2 ORDER BY 1, 2
+  ) s
   -- Leaves out contacts that are being deleted.
   CROSS JOIN LATERAL (
     SELECT * FROM contacts c WHERE c.account_id = s.account_id AND c.id = s.contact_id FOR KEY SHARE
