@@ -16,11 +16,7 @@ $$;
 CREATE FUNCTION find_leavers(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(
-    SELECT w.id FROM unnest(accounts, ids) AS w(account_id, id)
-    -- OFFSET 0: each is looked up separately; Postgres may join by the account alone while it has few statistics.
-    CROSS JOIN LATERAL (
-      SELECT * FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
-    ) d
+    SELECT d.id FROM deliveries_by_key(accounts, ids) AS d
     CROSS JOIN email_of(d.account_id, d.email_id) AS e
     CROSS JOIN LATERAL contact_left(d.account_id, e.contact_id, d.campaign_id, d.automation_id, d.priority) AS l
     WHERE l.has_left
@@ -32,8 +28,7 @@ $$;
 CREATE FUNCTION find_outsiders(accounts uuid[], ids uuid[]) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN ARRAY(
-    SELECT d.id FROM unnest(accounts, ids) AS due(account_id, id)
-    JOIN deliveries d ON d.account_id = due.account_id AND d.id = due.id
+    SELECT d.id FROM deliveries_by_key(accounts, ids) AS d
     CROSS JOIN email_of(d.account_id, d.email_id) AS e
     CROSS JOIN LATERAL topic_subscription(d.account_id, e.domain_id, lower(d.recipient), d.topic_id) AS s
     WHERE d.topic_id IS NOT NULL AND NOT s.is_subscribed

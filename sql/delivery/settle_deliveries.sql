@@ -11,7 +11,7 @@ DROP FUNCTION IF EXISTS settle_deliveries(json);
 -- phase `dot` still settles the doubt. Mail that becomes `canceled` is refunded to the quotas. Returns the settled ids.
 --
 -- The planner does not know the length of a list; with stale statistics it would read whole tables for it. So every
--- statement here must use an index, row by row (email_of.sql).
+-- statement here must use an index, row by row (sql/sending/by_key.sql).
 --
 -- given: a list of delivery_result; null members may be missing.
 CREATE FUNCTION settle_deliveries(given json) RETURNS SETOF uuid

@@ -10,23 +10,20 @@ DECLARE
 BEGIN
   locked := ARRAY(
     SELECT a.id FROM (
-      SELECT DISTINCT d.account_id, d.automation_id FROM unnest(accounts, ids) AS w(account_id, id)
-      JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id WHERE d.automation_id IS NOT NULL
+      SELECT DISTINCT d.account_id, d.automation_id FROM deliveries_by_key(accounts, ids) AS d WHERE d.automation_id IS NOT NULL
     ) m
     CROSS JOIN LATERAL (
       SELECT id FROM automations a WHERE a.account_id = m.account_id AND a.id = m.automation_id FOR KEY SHARE SKIP LOCKED
     ) a
   );
   -- A missing automation counts as stopped.
-  SELECT array_agg(w.account_id), array_agg(w.id) INTO accounts, ids FROM unnest(accounts, ids) AS w(account_id, id)
-  JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
+  SELECT array_agg(d.account_id), array_agg(d.id) INTO accounts, ids FROM deliveries_by_key(accounts, ids) AS d
   WHERE d.automation_id IS NULL OR d.automation_id = ANY (locked) OR NOT EXISTS (
     SELECT FROM automations a WHERE a.account_id = d.account_id AND a.id = d.automation_id
   );
 
   stopped := ARRAY(
-    SELECT d.id FROM unnest(accounts, ids) AS w(account_id, id)
-    JOIN deliveries d ON d.account_id = w.account_id AND d.id = w.id
+    SELECT d.id FROM deliveries_by_key(accounts, ids) AS d
     LEFT JOIN automations a ON a.account_id = d.account_id AND a.id = d.automation_id
     WHERE d.automation_id IS NOT NULL AND (a.id IS NULL OR d.automation_version <= a.stopped_version)
   );

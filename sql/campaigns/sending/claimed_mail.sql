@@ -2,17 +2,6 @@ DROP FUNCTION IF EXISTS is_stopped(uuid, uuid);
 DROP FUNCTION IF EXISTS has_stopped_campaigns(uuid[], uuid[]);
 DROP FUNCTION IF EXISTS share_campaigns(uuid[], uuid[], boolean);
 DROP FUNCTION IF EXISTS lock_campaigns(uuid[], uuid[]);
-DROP FUNCTION IF EXISTS deliveries_by_key(uuid[], uuid[]);
-
--- Returns these deliveries. OFFSET 0: each is found by its key. While the table fills, Postgres assumes that it is small, and
--- would compare all deliveries of the account with all given ones.
-CREATE FUNCTION deliveries_by_key(accounts uuid[], ids uuid[]) RETURNS TABLE (account_id uuid, id uuid, campaign_id uuid)
-LANGUAGE sql STABLE AS $$
-  SELECT d.account_id, d.id, d.campaign_id FROM unnest(accounts, ids) AS w(account_id, id)
-  CROSS JOIN LATERAL (
-    SELECT d.account_id, d.id, d.campaign_id FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0
-  ) d
-$$;
 
 -- Returns true if no mail of the campaign may be sent at the moment, or any more.
 CREATE FUNCTION is_stopped(account uuid, campaign uuid) RETURNS boolean

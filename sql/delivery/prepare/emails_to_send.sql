@@ -3,7 +3,7 @@ DROP FUNCTION IF EXISTS emails_to_send(uuid[], uuid[], integer, text[], text);
 -- Returns the emails of these accounts and ids (two lists of one length), each once, with the fields for composing their messages.
 --
 -- A general plan made while there were few emails would read whole tables for each call, so every table is read by its
--- index here, email by email (email_of.sql; OFFSET 0 keeps a subquery from becoming a join of two lists).
+-- index here, email by email (sql/sending/by_key.sql; OFFSET 0 keeps a subquery from becoming a join of two lists).
 CREATE FUNCTION emails_to_send(accounts uuid[], ids uuid[], long_content integer, sendable_statuses text[], tracking_name text)
 RETURNS TABLE (account_id uuid, id uuid, domain_id uuid, topic_id uuid, campaign_id uuid, automation_id uuid, message_id text,
   "from" text, "to" text[], cc text[], reply_to text[], subject text, headers jsonb, content_size integer, html text, text text,
