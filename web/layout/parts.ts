@@ -37,6 +37,11 @@ export function badge(state: string | null | undefined, words?: string): Html {
   return html`<span class="badge ${tone}"><span aria-hidden="true">${mark}</span> ${words ?? state.replaceAll('_', ' ')}</span>`
 }
 
+/** The status of an email. The API calls an email `sent` while a recipient is in doubt. */
+export function emailBadge(status: string): Html {
+  return badge(status === 'sent' ? 'in_doubt' : status)
+}
+
 /** A time in UTC. The script adds the local time. `missing` is shown for null. */
 export function time(iso: string | null | undefined, missing = 'never'): Html {
   if (!iso) return html`<span class="missing">${missing}</span>`

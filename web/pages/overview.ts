@@ -1,7 +1,7 @@
 import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
 import { empty, type List, table } from '#web/layout/list.ts'
-import { badge, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { emailBadge, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { page, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
@@ -35,7 +35,7 @@ async function recentEmails(visit: Visit, rows: Mail[]): Promise<Html> {
     columns: [
       { title: 'To', cell: ({ to }: Mail) => unicodeDomain(to[0] ?? '') },
       { title: 'Subject', cell: ({ subject }: Mail) => subject },
-      { title: 'Status', cell: ({ status }: Mail) => badge(status) },
+      { title: 'Status', cell: ({ status }: Mail) => emailBadge(status) },
       { title: 'Created', cell: ({ created_at }: Mail) => time(created_at) },
     ],
     empty: html``,

@@ -8,7 +8,7 @@ import type { Template } from '#sql/templates/templates.ts'
 import { type Html, html } from '#web/html.ts'
 import { form } from '#web/layout/form.ts'
 import type { List } from '#web/layout/list.ts'
-import { badge, count, counted, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { badge, count, counted, emailBadge, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { findDomains } from '#web/pages/domains/own_domains.ts'
 import { nullIfNotFound } from '#web/request/call_api.ts'
@@ -91,7 +91,7 @@ async function checkTest(visit: Visit, { id }: Draft): Promise<Check> {
   const query = { tag: `${CAMPAIGN_TEST}:${id}`, limit: '1' }
   const [last] = (await visit.call<List<Wire<ListedEmail>>>('listEmails', { query })).data
   if (!last) return { isDone: false, name: 'Test', details: 'No test email sent yet.' }
-  const details = html`<a href="/emails/${last.id}">Sent</a> to ${unicodeDomain(last.to[0] ?? '')} ${time(last.created_at)} ${badge(last.status)}`
+  const details = html`<a href="/emails/${last.id}">Sent</a> to ${unicodeDomain(last.to[0] ?? '')} ${time(last.created_at)} ${emailBadge(last.status)}`
   return { isDone: true, name: 'Test', details }
 }
 

@@ -5,7 +5,7 @@ import { html } from '#web/html.ts'
 import type { Field } from '#web/layout/field.ts'
 import { filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, time, unicodeDomain } from '#web/layout/parts.ts'
+import { emailBadge, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -26,7 +26,7 @@ const columns: Column<Row>[] = [
   { title: 'Email', cell: ({ email }) => unicodeDomain(email) || 'deleted' },
   {
     title: 'Status',
-    cell: ({ state, status }) => badge(state === 'excluded' ? state : (status ?? state)),
+    cell: ({ state, status }) => emailBadge(state === 'excluded' ? state : (status ?? state)),
   },
   { title: 'Reason', cell: ({ reason }) => reason?.replaceAll('_', ' ') ?? '' },
   {

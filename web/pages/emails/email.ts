@@ -6,7 +6,7 @@ import type { Email } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
 import { form } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
-import { badge, facts, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { badge, emailBadge, facts, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { mailContent } from '#web/pages/mail/content.ts'
 import { respondMail } from '#web/pages/mail/preview.ts'
@@ -23,7 +23,7 @@ export const email = recordPage<Found>('/emails/:id', 'getEmail', (found, visit)
   const { id, subject, status, message_id, headers, attachments } = found
   return {
     title: subject || '(no subject)',
-    actions: html`${badge(status)} ${canSendAgain(visit, found) ? linkButton(`/emails/${id}/again`, 'Send again') : ''}`,
+    actions: html`${emailBadge(status)} ${canSendAgain(visit, found) ? linkButton(`/emails/${id}/again`, 'Send again') : ''}`,
     body: html`${whyUndelivered(found, visit)}
 ${found.events.some(({ via }) => via === 'capture') ? html`<p>${linkButton(`/captured/${id}`, 'View captured message')}</p>` : ''}
 ${details(found)}

@@ -7,7 +7,7 @@ import { type Field, optionsOf } from '#web/layout/field.ts'
 import { accountField, filters, hidden } from '#web/layout/form.ts'
 import { type Column, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { filtersOf } from '#web/layout/list_page.ts'
-import { badge, counted, linkButton, time, unicodeDomain } from '#web/layout/parts.ts'
+import { counted, emailBadge, linkButton, time, unicodeDomain } from '#web/layout/parts.ts'
 import { exampleEmail } from '#web/pages/domains/own_domains.ts'
 import { type PageContent, page, type Visit } from '#web/request/visit.ts'
 import { type Wire, wire } from '#web/request/wire.ts'
@@ -28,7 +28,10 @@ const FILTERS: Field[] = [
   },
   {
     ...{ name: 'status', label: 'Status', type: 'select' },
-    options: [['', 'all'], ...STATUSES.split(' ').map(name => [name, name.replaceAll('_', ' ')] as const)],
+    options: [
+      ['', 'all'],
+      ...STATUSES.split(' ').map(name => [name, name === 'sent' ? IN_DOUBT : name.replaceAll('_', ' ')] as const),
+    ],
   },
   { name: 'domain', label: 'Domain' },
   { name: 'tag', label: 'Tag' },
@@ -39,7 +42,7 @@ const FILTERS: Field[] = [
 const columns: Column<Row>[] = [
   { title: 'To', cell: ({ to }) => unicodeDomain(to[0] ?? '') + (to.length > 1 ? ` and ${to.length - 1} more` : '') },
   { title: 'Subject', cell: ({ subject }) => subject },
-  { title: 'Status', cell: ({ status }) => badge(status) },
+  { title: 'Status', cell: ({ status }) => emailBadge(status) },
   { title: 'Created', cell: ({ created_at }) => time(created_at) },
 ]
 

@@ -4,7 +4,7 @@ import type { ListedEmail } from '#sql/sending/email_records.ts'
 import { html } from '#web/html.ts'
 import { button, confirmButton, form } from '#web/layout/form.ts'
 import { empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
-import { badge, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { badge, emailBadge, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { findDomains, nameOfDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room, type Visit } from '#web/request/visit.ts'
@@ -49,7 +49,7 @@ ${section(
     },
     columns: [
       { title: 'Subject', cell: ({ subject }: Mail) => subject || '(no subject)' },
-      { title: 'Status', cell: ({ status }: Mail) => badge(status) },
+      { title: 'Status', cell: ({ status }: Mail) => emailBadge(status) },
       { title: 'Created', cell: ({ created_at }: Mail) => time(created_at) },
     ],
   })}${pager(visit, mail)}`,
