@@ -47,9 +47,14 @@ t.test('domains are shown in Unicode, and a list is filtered by one', async t =>
   await owner.goto(`/emails/${id}/again`)
   t.equal(await owner.inputValue('#to'), 'Ann <ann@münchen.de>')
   await owner.goto('/contacts')
+  t.equal(await owner.inputValue('#filter-domain'), account.domain, 'the domain that has contacts, not the newest')
   await owner.selectOption('#filter-domain', 'bücher.com')
+  await owner.fill('#filter-email', email)
   await owner.click('button:text("Filter")')
   await owner.waitForSelector('text=No contacts found.')
+  t.match(await owner.innerText('main li'), `${account.domain}: 1 contact`)
+  await owner.click(`main li a:text-is("${account.domain}")`)
+  await owner.waitForSelector('tbody a:text-is("ann@münchen.de")')
 })
 
 t.test('a page that is not found runs its scripts once, and the page before is one step back', async t => {
