@@ -6,7 +6,7 @@ import type { Lookup } from '#lib/templates/render.ts'
 import { type ContactValues, readContactValues } from '#sql/campaigns/contact_values.ts'
 import { findSender } from '#sql/campaigns/start/judge_sender.ts'
 import type { Pool } from '#sql/pool.ts'
-import { type FrozenVariant, freezeVariants, type SourceCampaign } from './freeze_variants.ts'
+import { type FrozenCampaign, type FrozenVariant, freezeVariants, type SourceCampaign } from './freeze_variants.ts'
 
 /** `variant`: its key; null: the campaign has no A/B test. */
 export type RenderedCampaign = { to: string; variant: string | null; email: ResolvedEmail }
@@ -24,7 +24,18 @@ export async function renderCampaign(
   recipients: Address[],
 ): Promise<RenderedCampaign[]> {
   const { postal_address } = await findSender(pool, account_id, campaign.domain_id)
-  const { variants, reply_to, poll } = await freezeVariants(pool, account_id, campaign, postal_address)
+  const frozen = await freezeVariants(pool, account_id, campaign, postal_address)
+  return renderVariants(pool, account_id, campaign, frozen, recipients)
+}
+
+/** Renders mail of a campaign that is frozen already, in the same way. `domain_id`: of its contacts. */
+export async function renderVariants(
+  pool: Pool,
+  account_id: string,
+  campaign: SourceCampaign,
+  { variants, reply_to, poll }: Omit<FrozenCampaign, 'subject'>,
+  recipients: Address[],
+): Promise<RenderedCampaign[]> {
   const keys = variants.flatMap(({ html, text }) => listContentKeys(html, text))
   const properties = listPropertyKeys(
     variants.map(({ subject }) => subject),

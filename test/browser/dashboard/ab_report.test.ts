@@ -25,11 +25,13 @@ t.test('the report of a running A/B test says when it will be decided, and asks 
   }
   // A test ends without a decision if all recipients happen to be in it, which at 10 % is one in 100 million.
   const ab_test = {
-    variants: [{ subject: 'News of March, with all that is new' }, { subject: 'שלום' }],
+    variants: [{ subject: 'News of March, with all that is new' }, { subject: 'שלום', preview_text: 'Read this' }],
     test_percentage: 10,
     wait_hours: 4,
   }
-  const content = { from: `News <news@${account.domain}>`, subject: 'March', html: '<p>Hello</p>' }
+  const template_id = await post('/templates', { name: 'March', html: '<p>Hello {{first_name|friend}}</p>' })
+  await post(`/templates/${template_id}/publish`, {})
+  const content = { from: `News <news@${account.domain}>`, subject: 'March', template_id }
   const id = await post('/campaigns', { ...content, audience_id: account.domain_id, ab_test })
   await post(`/campaigns/${id}/send`, {})
   const isTesting = async () =>
@@ -45,6 +47,17 @@ t.test('the report of a running A/B test says when it will be decided, and asks 
 
   t.match(await page.innerText('main'), 'News of March, with all that is new: 0%')
   t.strictSame(await page.evaluate<string[]>(MISPLACED), [])
+  await api.request('PATCH', `/api/templates/${template_id}`, { body: { html: '<p>Changed</p>' } })
+  await post(`/templates/${template_id}/publish`, {})
+  const textOf = (title: string) => page.frameLocator(`iframe[title="${title}"]`).locator('body').innerText()
+  t.match(await textOf('Content of variant A'), /^Subject: News of March.*Hello friend.*Unsubscribe/s, 'as it was sent')
+  await page.click('summary:text-is("Variant B")')
+  t.match(await textOf('Content of variant B'), /^Subject: שלום.*Hello friend/s)
+  await page.click('details:has(summary:text-is("Variant B")) summary:text-is("Text")')
+  t.match(await textOf('Plain text of variant B'), /Hello friend/)
+  const unknown = await page.request.get(`/campaigns/${id}/preview?variant=%00`, { headers: { accept: 'text/html' } })
+  t.match(await unknown.text(), 'News of March', 'an unknown variant is the first one')
+  t.match(await page.innerText('details:has(summary:text-is("Variant B")) dl'), /Preview text\s+Read this/)
 
   await page.click('summary:text-is("Choose variant B")')
   await page.waitForSelector('details[open] p:text("It is sent to all recipients who are not in the test.")')

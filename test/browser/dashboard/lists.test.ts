@@ -98,7 +98,8 @@ t.test('a scheduled campaign is not shown as one that was sent to nobody', async
   t.match(await owner.innerText('tbody tr'), /scheduled\tnot counted yet\tscheduled for [-\d]+ [:\d]+ UTC/)
   await owner.click('tbody a:text-is("Summer")')
   await owner.waitForSelector('p:text("It is not sent yet.")')
-  t.strictSame(await owner.locator('main h2').allInnerTexts(), [])
+  t.strictSame(await owner.locator('main h2').allInnerTexts(), ['Content'])
+  t.match(await owner.frameLocator('iframe[title=Content]').locator('body').innerText(), /^Subject: Summer.*Hello/s)
 })
 
 t.test('a rejected filter keeps the filters on the page and names the one at fault', async t => {

@@ -304,6 +304,7 @@ t.test('a campaign is checked, tested and sent, and has a report', async t => {
     'A/B test',
     'Links',
     'Activity',
+    'Content',
   ])
   await page.locator('details:has(caption:text("Delivery to 3 recipients")) summary').click()
   t.match(await page.textContent('table:has(caption:text("Delivery to 3 recipients"))'), /delivered266.7%/)

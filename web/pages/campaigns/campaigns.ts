@@ -12,6 +12,7 @@ import type { Form } from '#web/request/form.ts'
 import { action, file, type Room, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { buttonsOf } from './buttons.ts'
+import { contentOf } from './content.ts'
 import { draftPage } from './draft.ts'
 import { fieldsOf, readCampaign, readDraft, respondPreview } from './editor.ts'
 import { namedRecords } from './named_records.ts'
@@ -67,7 +68,7 @@ const campaign = recordPage<Row>('/campaigns/:id', 'getCampaign', async (found, 
       ['Reason for waiting', found.pause_reason],
       ['Error', found.error],
     ])}
-${isDraft ? await draftPage(visit, found) : await report(visit, found)}
+${isDraft ? await draftPage(visit, found) : html`${await report(visit, found)}${contentOf(visit, found)}`}
 ${isDraft || found.status === 'scheduled' ? deleteButton(visit, path) : ''}`,
   }
 })

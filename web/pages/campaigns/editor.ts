@@ -115,14 +115,15 @@ ${previewButton(path, 'Preview plain text', 'part', 'text')}
 <button formaction="${path}/test">Save and send a test</button></p>`
 }
 
-/** Responds with the email of one recipient for the frame: from the form or, without one, as it is stored. */
+/** Responds with the email of one recipient for the frame: from the form or, without one, as it is stored or was sent. */
 export async function respondPreview(visit: Visit, form: Form | null): Promise<void> {
   const { account_id, email } = visit.session
   const { id } = idOf(visit)
   const recipient = parseAddress(form?.text('preview_for') ?? '') ?? storedAddress(email)
   const content = form ? { ...readContent(form), ab_test: readAbTest(form) } : {}
-  await respondContent(visit, form?.text('part') === 'text', async () => {
+  const [part, variant] = form ? [form.text('part'), form.optional('variant')] : [visit.query.part, visit.query.variant]
+  await respondContent(visit, part === 'text', async () => {
     if (!isUuid(id)) throw notFound('Campaign')
-    return previewCampaign(visit.ctx.pool, { account_id, id }, content, recipient, form?.optional('variant'))
+    return previewCampaign(visit.ctx.pool, { account_id, id }, content, recipient, variant)
   })
 }

@@ -39,7 +39,8 @@ function frameOf({ query }: Visit, path: string, source: string): Html {
 <iframe title="HTML of the email" sandbox="${SANDBOX}" src="${path}/preview${isShowing ? '?images=1' : ''}"></iframe>`
 }
 
-function part(name: string, isOpen: boolean, body: Html): Html {
+/** A part of the content that is folded unless it is open. */
+export function part(name: string, isOpen: boolean, body: Html): Html {
   return isOpen
     ? html`<details class="part" open><summary>${name}</summary>${body}</details>`
     : html`<details class="part"><summary>${name}</summary>${body}</details>`

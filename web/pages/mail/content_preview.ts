@@ -10,6 +10,11 @@ export function previewFrame(path: string): Html {
   return html`<iframe name="preview" title="Preview" sandbox="${SANDBOX}" src="${path}/preview"></iframe>`
 }
 
+/** A frame with content that is not edited. It is loaded once it is in sight. */
+export function contentFrame(path: string, title: string, query: Record<string, string>): Html {
+  return html`<iframe title="${title}" sandbox="${SANDBOX}" loading="lazy" src="${path}/preview?${new URLSearchParams(query)}"></iframe>`
+}
+
 /**
  * A button that shows the fields of the editor in that frame. `name` and `value`: what the form says in addition. `isLive`: the
  * script of the page presses it while somebody types, in its fieldset or else in the form.
