@@ -18,6 +18,23 @@ const OPERATOR_NAMES: Record<string, string> = {
   lte: 'is at most',
 }
 
+function nameOfOperator(operator: string): string {
+  return OPERATOR_NAMES[operator] ?? operator.replaceAll('_', ' ')
+}
+
+/** A condition in words. `value` is undefined if the operator takes none. */
+export function conditionWords(field: string, operator: string, value: unknown): Html {
+  return html`${field} ${nameOfOperator(operator)} ${value === undefined ? '' : JSON.stringify(value)}`
+}
+
+const JOINS = { and: 'all of these are true:', or: 'any of these is true:', not: 'this is not true:' }
+
+/** Conditions that are combined, to follow the word `if`. */
+export function groupWords(join: keyof typeof JOINS, conditions: Html[]): Html {
+  if (conditions.length === 1 && join !== 'not') return conditions[0] as Html
+  return html`${JOINS[join]}<ul>${conditions.map(one => html`<li>${one}</li>`)}</ul>`
+}
+
 /** A condition as its row shows it. */
 export type Row = { field: string; operator: string; value: string }
 
@@ -57,7 +74,7 @@ function rowHtml(n: number, row: Row | undefined, parts: Rows, problem: Problem 
     { name: conditionField(n, 'field'), label: 'Field', value: field, ...choice, ...(hint ? { hint } : {}) },
     {
       ...{ name: conditionField(n, 'operator'), label: 'Operator', type: 'select', value: operator },
-      options: operators.map(name => [name, OPERATOR_NAMES[name] ?? name.replaceAll('_', ' ')] as const),
+      options: operators.map(name => [name, nameOfOperator(name)] as const),
     },
     { name: conditionField(n, 'value'), label: 'Value', value, hint: value_hint },
   ]

@@ -90,6 +90,12 @@ export function counted(number: number, thing: string): string {
   return `${count(number)} ${thing}${number === 1 ? '' : 's'}`
 }
 
+/** A value as JSON, folded. */
+export function foldedJson(value: unknown, label: string): Html {
+  const json = preformatted(JSON.stringify(value, null, 2), label)
+  return html`<details class="part"><summary>JSON<span class="hidden"> of ${label}</span></summary>${json}</details>`
+}
+
 /** Text with its line breaks, in a block that the keyboard can scroll. */
 export function preformatted(text: string, label: string): Html {
   return html`<pre tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`

@@ -1,4 +1,4 @@
-import { html } from '#web/html.ts'
+import { type Html, html } from '#web/html.ts'
 import { nullIfNotFound } from '#web/request/call_api.ts'
 import { type Page, type PageContent, page, type Visit } from '#web/request/visit.ts'
 
@@ -13,6 +13,14 @@ export function recordPage<Row>(
     if (row) return show(row, visit)
     return { title: 'Not found', status: 404, body: html`<p>This record does not exist or was deleted.</p>` }
   })
+}
+
+/** A link to a record with its name, which the operation finds. */
+export async function recordLink(visit: Visit, operation: string, path: string, id: string): Promise<Html> {
+  const found = await nullIfNotFound(visit.call<{ name: string }>(operation, { params: { id } }))
+  return found
+    ? html`<a href="${path}/${id}">${found.name || '(no name)'}</a>`
+    : html`<span class="missing">deleted</span>`
 }
 
 /** Returns the id in the path, as the parameters of an operation. */

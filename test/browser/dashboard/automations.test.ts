@@ -47,6 +47,63 @@ t.test('an automation is renamed, limited to one run per contact, run, copied an
   t.strictSame(await owner.locator('tbody th').allTextContents(), ['Greeting'])
 })
 
+t.test('the steps of an automation are shown in words, with their JSON folded', async t => {
+  const { domain } = account
+  const segment_id = await post('/segments', { name: 'Gold', domain })
+  const topic_id = await post('/topics', { name: 'News', default_subscription: 'opt_in' })
+  const template = { id: await post('/templates', { name: 'Welcome', html: '<p>Hi</p>' }) }
+  const rule = (field: string, operator: string, value?: unknown) => ({ type: 'rule', field, operator, value })
+  const steps: [key: string, type: string, config: object, words: string][] = [
+    ['start', 'trigger', { event_name: 'signed.up' }, 'Contacts enter when the event signed.up occurs.'],
+    ['two_days', 'delay', { duration: '2 days' }, 'Wait 2 days.'],
+    [
+      ...(['morning', 'delay'] as const),
+      { until: { time: '09:00', days: ['monday', 'friday'], timezone: 'contact' } },
+      'Wait until 09:00 in the time zone of the contact on Monday or Friday.',
+    ],
+    [
+      ...(['hello', 'send_email'] as const),
+      { from: `Acme <hello@${domain}>`, subject: 'Welcome', html: '<p>Hi</p>', topic_id },
+      `Send the email “Welcome” from Acme <hello@${domain}>, only to subscribers of the topic News.`,
+    ],
+    ['again', 'send_email', { template }, 'Send the template Welcome.'],
+    [
+      ...(['change', 'contact_update'] as const),
+      { first_name: 'Ann', last_name: { var: 'event.name' }, unsubscribed: true },
+      'Change the contact:\nlast name: the value of event.name\nfirst name: "Ann"\nunsubscribed: true',
+    ],
+    ['add', 'add_to_segment', { segment_id }, 'Add the contact to the segment Gold.'],
+    [
+      ...(['order', 'wait_for_event'] as const),
+      { event_name: 'order.placed', timeout: '1 day', filter_rule: rule('event.total', 'gte', 5) },
+      'Wait up to 1 day for the event order.placed, if event.total is at least 5',
+    ],
+    [
+      ...(['vip', 'condition'] as const),
+      { type: 'or', rules: [rule('contact.email', 'ends_with', '@acme.com'), rule('event.plan', 'exists')] },
+      'If any of these is true:\ncontact.email ends with "@acme.com"\nevent.plan exists',
+    ],
+    ['gone', 'contact_delete', {}, 'Delete the contact. The run ends.'],
+  ]
+  const connections = steps.slice(1).map(([to], n) => {
+    const [from, type] = steps[n] ?? []
+    const outcomes: Record<string, string> = { wait_for_event: 'timeout', condition: 'condition_met' }
+    return { from, to, type: outcomes[type ?? ''] ?? 'default' }
+  })
+  const body = { name: 'All', domain, connections, steps: steps.map(([key, type, config]) => ({ key, type, config })) }
+  const id = await post('/automations', body)
+  await owner.goto(`/automations/${id}`)
+  t.strictSame(
+    await owner.locator('.steps li > div').allInnerTexts(),
+    steps.map(([, , , words]) => words),
+  )
+  t.strictSame(await findAccessibilityFaults(owner), [])
+  const json = owner.locator('[aria-label="step two_days"]')
+  t.equal(await json.isVisible(), false)
+  await owner.click('summary:has-text("JSON of step two_days")')
+  t.strictSame(JSON.parse(await json.innerText()), { duration: '2 days' })
+})
+
 t.test('an event is defined, changed and deleted, and shows when it was sent', async t => {
   await owner.goto('/events')
   await owner.fill('#name', 'plan.changed')

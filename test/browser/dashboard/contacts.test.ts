@@ -53,6 +53,36 @@ t.test('contacts are found by address and by segment, and exported', async t => 
   await owner.waitForSelector('text=No contacts found.')
 })
 
+t.test('the conditions of a segment are shown in words', async t => {
+  const topic = await post('/topics', { name: 'Offers', default_subscription: 'opt_in' })
+  const rules = {
+    and: [
+      { field: 'topic', operator: 'eq', value: topic },
+      { field: 'engagement', operator: 'not_opened', value: { within_days: 30 } },
+      {
+        not: {
+          or: [
+            { field: 'created_at', operator: 'within_days', value: 1 },
+            { field: 'last_name', operator: 'exists' },
+          ],
+        },
+      },
+    ],
+  }
+  const filter = { status: 'subscribed', email_contains: 'acme' }
+  await owner.goto(`/segments/${await post('/segments', { name: 'All', domain: account.domain, filter, rules })}`)
+  const conditions = owner.locator('section:has(h2:text-is("Conditions")) > div')
+  t.strictSame((await conditions.innerText()).split('\n'), [
+    'A contact is in the segment if all of these are true:',
+    ...['unsubscribed is false', 'email contains "acme"', 'subscribed to the topic Offers'],
+    'got a campaign in the last 30 days but opened none in that time',
+    ...['this is not true:', 'any of these is true:', 'created in the last 1 day', 'last name exists'],
+  ])
+  t.strictSame(await findAccessibilityFaults(owner), [])
+  await owner.click('summary:has-text("JSON of the conditions")')
+  t.match(await owner.innerText('[aria-label="the conditions"]'), '"within_days": 30')
+})
+
 t.test('a contact shows topics and segments, which members change, and is erased', async t => {
   const domain = account.domain
   const contact = await post('/contacts', { email: 'dan@y.com', domain, timezone: 'Europe/Berlin' })

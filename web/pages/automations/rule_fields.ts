@@ -1,6 +1,13 @@
 import type { Rule } from '#lib/automations/rules.ts'
 import type { Html } from '#web/html.ts'
-import { conditionRows, formatValue, parseValue, readRows } from '#web/layout/condition_rows.ts'
+import {
+  conditionRows,
+  conditionWords,
+  formatValue,
+  groupWords,
+  parseValue,
+  readRows,
+} from '#web/layout/condition_rows.ts'
 import { type Field, fieldHtml } from '#web/layout/field.ts'
 import type { Form } from '#web/request/form.ts'
 import type { Problem } from '#web/request/visit.ts'
@@ -23,6 +30,12 @@ export function ruleHtml(rule: Rule | null, event_only: boolean, problem: Proble
   const value_hint = 'Text, a number, true, false or null. In double quotes, a value is always text.'
   const join = rule?.type === 'or' ? 'or' : 'and'
   return conditionRows({ rows, join, operators: OPERATORS, field_hint, value_hint }, problem)
+}
+
+/** A rule in words, to follow the word `if`. */
+export function ruleWords(rule: Rule): Html {
+  if ('rules' in rule) return groupWords(rule.type, rule.rules.map(ruleWords))
+  return conditionWords(rule.field, rule.operator, 'value' in rule ? rule.value : undefined)
 }
 
 function jsonField(rule: Rule | null): Field {

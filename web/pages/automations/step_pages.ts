@@ -5,12 +5,13 @@ import type { AutomationStep } from '#sql/automations/definitions/automation_rec
 import { type Html, html } from '#web/html.ts'
 import { type Field, fieldHtml } from '#web/layout/field.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
-import { preformatted } from '#web/layout/parts.ts'
+import { foldedJson } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { type Action, action, type Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { readConfig } from './step_config.ts'
 import { stepFields } from './step_fields.ts'
+import { stepWords } from './step_words.ts'
 import { type Found, labelOf, sourceOf, sourceOptions } from './steps.ts'
 
 const back = ({ id }: { id: string }) => html`<p><a href="/automations/${id}">Back to the automation</a></p>`
@@ -57,12 +58,13 @@ ${back(found)}`,
 
 /** A form that changes or deletes a step. */
 export const step = recordPage<Found>('/automations/:id/steps/:step_id', 'getAutomation', async (found, visit) => {
-  const { id, key, type, config } = stepOf(found, visit)
+  const step = stepOf(found, visit)
+  const { id, key, type, config } = step
   const path = `/automations/${found.id}/steps/${id}`
   const { fields, extra = html`` } = await stepFields(visit, type, config)
   const shown = visit.mayChange
     ? form(visit, { action: path, submit: 'Save', fields, extra })
-    : preformatted(JSON.stringify(config, null, 2), `Step ${key}`)
+    : html`${stepWords(visit, step)}${foldedJson(config, `step ${key}`)}`
   const warning = 'The previous step will be connected to the next one.'
   return {
     title: `${key}: ${labelOf(type)}`,

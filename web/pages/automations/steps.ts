@@ -2,9 +2,10 @@ import { connectionsOf } from '#lib/automations/graph.ts'
 import type { ConnectionType } from '#lib/automations/new_step.ts'
 import type { Automation } from '#sql/automations/definitions/automation_records.ts'
 import { type Html, html } from '#web/html.ts'
-import { preformatted } from '#web/layout/parts.ts'
+import { foldedJson } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { stepWords } from './step_words.ts'
 
 export type Found = Wire<Automation>
 export type Step = Found['steps'][number]
@@ -41,7 +42,7 @@ function stepHtml(visit: Visit, found: Found, step: Step): Html {
   const { id, key, type, config } = step
   const change = html`<a href="/automations/${found.id}/steps/${id}">Edit<span class="hidden"> ${key}</span></a>`
   return html`<strong>${key}</strong> (${labelOf(type)}) ${visit.mayChange ? change : ''}
-${connectionsOf(type).includes('default') ? addLink(visit, found, step, 'default') : ''}${preformatted(JSON.stringify(config, null, 2), `Step ${key}`)}`
+${connectionsOf(type).includes('default') ? addLink(visit, found, step, 'default') : ''}${stepWords(visit, step)}${foldedJson(config, `step ${key}`)}`
 }
 
 function addLink({ mayChange }: Visit, { id }: Found, { key }: Step, type: ConnectionType): Html {

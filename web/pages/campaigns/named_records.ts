@@ -1,6 +1,6 @@
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
-import { type Html, html } from '#web/html.ts'
-import { nullIfNotFound } from '#web/request/call_api.ts'
+import type { Html } from '#web/html.ts'
+import { recordLink } from '#web/layout/record_page.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 
@@ -15,13 +15,9 @@ const REFERENCES: [title: string, reference: Reference, operation: string, path:
 
 /** Returns the audience, the segment, the topic and the template of a campaign, with links. */
 export function namedRecords(visit: Visit, found: Wire<Campaign>): Promise<[title: string, value: Html | null][]> {
-  const linkOf = async (id: string, operation: string, path: string) => {
-    const named = await nullIfNotFound(visit.call<{ name: string }>(operation, { params: { id } }))
-    return named ? html`<a href="${path}/${id}">${named.name}</a>` : html`<span class="missing">deleted</span>`
-  }
   const entries = REFERENCES.map(async ([title, reference, operation, path]): Promise<[string, Html | null]> => {
     const id = found[reference]
-    return [title, id === null ? null : await linkOf(id, operation, path)]
+    return [title, id === null ? null : await recordLink(visit, operation, path, id)]
   })
   return Promise.all(entries)
 }

@@ -15,7 +15,7 @@ type Choices = (readonly [value: string, name: string])[]
 
 const OPERATORS =
   'eq contains exists gt gte lt lte before after within_days opened not_opened clicked not_clicked'.split(' ')
-const FIELDS: Choices = [
+export const FIELDS: Choices = [
   ['email', 'Email'],
   ['first_name', 'First name'],
   ['last_name', 'Last name'],

@@ -4,12 +4,13 @@ import { html } from '#web/html.ts'
 import { confirmButton, form } from '#web/layout/form.ts'
 import { curl, empty, type List, listQuery, pager, table } from '#web/layout/list.ts'
 import { listPage } from '#web/layout/list_page.ts'
-import { badge, count, facts, preformatted, section, time, unicodeDomain } from '#web/layout/parts.ts'
+import { badge, count, facts, foldedJson, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { domainOptions, exampleDomain, findDomains, nameOfDomain } from '#web/pages/domains/own_domains.ts'
 import { action, type Room } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'
 import { filterFields, readCriteria, rulesHtml } from './segment_editor.ts'
+import { criteriaWords } from './segment_words.ts'
 
 type Person = Wire<Contact>
 
@@ -55,7 +56,7 @@ const segment = recordPage<Wire<Segment>>('/segments/:id', 'getSegment', async (
       ['Contacts', found.contacts_count === null ? 'not counted yet' : count(found.contacts_count)],
       ['Counted', found.counted_at ? time(found.counted_at) : null],
     ])}
-${section('Conditions', preformatted(JSON.stringify({ filter: found.filter, rules: found.rules }, null, 2), 'Conditions'))}
+${section('Conditions', html`${criteriaWords(visit, found)}${foldedJson({ filter: found.filter, rules: found.rules }, 'the conditions')}`)}
 ${section(
   'Contacts',
   table({
