@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** Returns faults of the layout of a page: short words that are broken, fields of different heights, and gaps in the navigation. */
+/** Returns faults of the layout of a page: short words that are broken, fields of different heights, gaps in the navigation, and a tall header. */
 export function findLayoutFaults(page: Page): Promise<string[]> {
   return page.evaluate(SCRIPT)
 }
@@ -28,5 +28,8 @@ const SCRIPT = String.raw`(() => {
   const [list, nav] = [document.querySelector('nav ul'), document.querySelector('nav')]
   const gap = nav.getBoundingClientRect().bottom - list.getBoundingClientRect().bottom
   if (innerWidth < 768 && gap > 20) faults.add('gap below the navigation: ' + gap)
+
+  const top = document.querySelector('main').getBoundingClientRect().top + scrollY
+  if (innerWidth < 768 && top > 200) faults.add('height above the content: ' + top)
   return [...faults]
 })()`

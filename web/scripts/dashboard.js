@@ -4,6 +4,10 @@ document.addEventListener('turbo:load', () => {
   // Browsers have no clipboard on pages that arrive over plain http, except from this machine.
   if (navigator.clipboard) for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false
   for (const time of document.querySelectorAll('time[datetime]')) time.title = new Date(time.dateTime).toLocaleString()
+  // On phones, the navigation is one line that scrolls.
+  const current = document.querySelector('nav [aria-current]')
+  const list = current?.closest('ul')
+  if (list?.scrollLeft === 0) list.scrollLeft = current.offsetLeft - list.clientWidth / 2
   document.getElementById('problem')?.focus()
   if (globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) {
     for (const form of document.querySelectorAll('[data-passkey]')) form.hidden = false

@@ -113,6 +113,15 @@ for (const role of ['owner', 'view_only'] satisfies Role[]) {
   })
 }
 
+t.test('the entry of a page in the navigation is in sight on a phone', async t => {
+  const page = await dashboard.signIn('owner', { viewport: { width: 320, height: 800 } })
+  for (const path of ['/', '/settings']) {
+    await page.goto(path)
+    const { x, width } = (await page.locator('nav [aria-current]').boundingBox()) as { x: number; width: number }
+    t.ok(x >= 0 && x + width <= 320, path)
+  }
+})
+
 t.test('pages with forms are accessible in the dark', async t => {
   const page = await dashboard.signIn('owner', { colorScheme: 'dark' })
   for (const path of paths.filter(path => /^\/(campaigns|automations|templates|domains)\/[^/]+$/.test(path))) {
