@@ -18,7 +18,7 @@ const TONES: Record<string, keyof typeof MARKS> = {
   ...tones('bad', 'bounced complained failed disabled rejected fail error expired missing not_interested'),
   ...tones(
     'wait',
-    'queued scheduled sending deferred pending running processing testing in_progress not_started draft',
+    'queued scheduled sending waiting delivery_delayed pending running processing testing in_progress not_started draft',
   ),
   ...tones(
     'note',

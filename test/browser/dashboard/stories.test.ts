@@ -74,6 +74,7 @@ t.test('the page of a delayed email shows the reason, and “Try now” sends it
   await waitUntil(async () => (await readEmail(world, account, id)).queue?.[0]?.last_reply, 'the server has replied')
   const page = await dashboard.signIn('owner')
   await page.goto(`/emails/${id}`)
+  t.equal(await page.innerText('.heading .badge.wait'), '… delivery delayed')
   t.match(await page.textContent('.why'), /grey-1@b\.com: .+ Tried once\.\s+Next attempt: .+ The server said: 451/s)
   await page.click('button:text("Try now")')
   await waitUntil(async () => (await readEmail(world, account, id)).status === 'delivered', 'it is delivered')
