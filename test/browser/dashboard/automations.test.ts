@@ -2,9 +2,11 @@ import t from 'tap'
 import { findAccessibilityFaults } from '#test/support/browser.ts'
 import { openDashboard } from '#test/support/dashboard.ts'
 import { shows } from '#test/support/shows.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
+import { startWorker } from '#workers/worker.ts'
 
 const dashboard = await openDashboard(t)
-const { account, api, faults } = dashboard
+const { world, account, api, faults } = dashboard
 const owner = await dashboard.signIn('owner')
 
 async function post(path: string, body: object): Promise<string> {
@@ -102,6 +104,38 @@ t.test('the steps of an automation are shown in words, with their JSON folded', 
   t.equal(await json.isVisible(), false)
   await owner.click('summary:has-text("JSON of step two_days")')
   t.strictSame(JSON.parse(await json.innerText()), { duration: '2 days' })
+})
+
+t.test('the page of a run shows the result of each step, with a link to its email', async t => {
+  const { domain } = account
+  const email = 'finn@y.com'
+  await post('/contacts', { email, domain })
+  const rule = { type: 'rule', field: 'contact.email', operator: 'eq', value: email }
+  const steps = [
+    { key: 'start', type: 'trigger', config: { event_name: 'signed.up' } },
+    { key: 'finn', type: 'condition', config: rule },
+    { key: 'hello', type: 'send_email', config: { from: `hello@${domain}`, subject: 'Hello Finn', text: 'Hi' } },
+    { key: 'wait', type: 'delay', config: { duration: '1 day' } },
+  ]
+  const connections = [
+    { from: 'start', to: 'finn' },
+    { from: 'finn', to: 'hello', type: 'condition_met' },
+    { from: 'hello', to: 'wait' },
+  ]
+  const id = await post('/automations', { name: 'Finn', domain, status: 'enabled', steps, connections })
+  const run = await post(`/automations/${id}/run`, { email })
+  const worker = await startWorker(world)
+  t.teardown(() => worker.stop())
+  const results = owner.locator('tbody td:last-child')
+  await waitUntil(async () => {
+    await owner.goto(`/automations/${id}/runs/${run}`)
+    return (await results.count()) === steps.length
+  }, 'the run waits')
+  const shown = await results.allInnerTexts()
+  t.strictSame(shown.slice(0, 3), ['', 'condition met', 'View email'])
+  t.match(shown[3], /^until [-\d]+ [:\d]+ UTC$/)
+  await owner.click('a:text("View email")')
+  await owner.waitForSelector('h1:text-is("Hello Finn")')
 })
 
 t.test('an event is defined, changed and deleted, and shows when it was sent', async t => {

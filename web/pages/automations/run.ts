@@ -1,9 +1,10 @@
 import type { AutomationRun } from '#sql/automations/runs.ts'
-import { html } from '#web/html.ts'
+import { type Html, html } from '#web/html.ts'
 import { table } from '#web/layout/list.ts'
 import { badge, facts, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { recordPage } from '#web/layout/record_page.ts'
 import type { Wire } from '#web/request/wire.ts'
+import { labelOf } from './steps.ts'
 
 type Run = Wire<AutomationRun>
 type RunStep = Run['steps'][number]
@@ -28,16 +29,23 @@ ${section(
     },
     columns: [
       { title: 'Step', cell: ({ key }: RunStep) => key },
-      { title: 'Type', cell: ({ type }: RunStep) => type.replaceAll('_', ' ') },
+      { title: 'Type', cell: ({ type }: RunStep) => labelOf(type) },
       { title: 'Status', cell: ({ status }: RunStep) => badge(status) },
       { title: 'Started', cell: ({ started_at }: RunStep) => time(started_at) },
       { title: 'Completed', cell: ({ completed_at }: RunStep) => time(completed_at, 'not yet') },
-      {
-        title: 'Result',
-        cell: ({ output, error }: RunStep) => error?.message ?? (output ? JSON.stringify(output) : ''),
-      },
+      { title: 'Result', cell: resultOf },
     ],
   }),
 )}
 <p><a href="/automations/${found.automation_id}">Back to the automation</a></p>`,
 }))
+
+/** The result of a step in words: why it failed, its email, when a delay ends, or the outcome that chose the next step. */
+function resultOf({ output, error }: RunStep): Html | string {
+  if (error) return error.message
+  const { email_id, until, result, ...others } = output ?? {}
+  if (typeof email_id === 'string') return html`<a href="/emails/${email_id}">View email</a>`
+  if (typeof until === 'string') return html`until ${time(until)}`
+  if (typeof result === 'string') return labelOf(result)
+  return Object.keys(others).length > 0 ? JSON.stringify(others) : ''
+}
