@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runMigrations } from 'graphile-worker'
-import pg from 'pg'
+import type pg from 'pg'
 import { readConfig } from '#lib/config.ts'
 import { StartupError } from '#lib/errors.ts'
 import { reportFatal } from '#lib/log.ts'
+import { connect, refuseUnfit } from './fitness.ts'
 import { openGraphilePool, silentLogger } from './graphile.ts'
 import { EARLIER, listMigrations, type Migration } from './migrations.ts'
-import { NotConnectedError, unusable } from './outage.ts'
+import { unusable } from './outage.ts'
 import { isLockTimeout } from './retry.ts'
 
 /** Arbitrary fixed number: processes that migrate the same database at the same time take turns. */
@@ -50,21 +51,6 @@ async function migrateBy(client: pg.Client, database_url: string): Promise<void>
   }
 }
 
-/** Refuses a database in which statements fail, or compare addresses in another way than JavaScript does. */
-async function refuseUnfit(client: pg.Client): Promise<void> {
-  const { rows } = await client.query(`
-    SELECT current_database() AS name, current_setting('server_encoding') AS encoding, lower('I') = 'i' AS is_lowered,
-      current_setting('DateStyle') AS dates
-  `)
-  const { name, encoding, is_lowered, dates } = rows[0]
-  const create = `create it with: CREATE DATABASE ${name} ENCODING 'UTF8' LOCALE 'C' TEMPLATE template0`
-  if (encoding !== 'UTF8')
-    throw new StartupError(`The database ${name} has the encoding ${encoding}, not UTF8; ${create}`)
-  if (!is_lowered) throw new StartupError(`The locale of the database ${name} does not turn I into i; ${create}`)
-  if (!dates.startsWith('ISO'))
-    throw new StartupError(`The DateStyle of the role or of the database ${name} is ${dates}, not ISO.`)
-}
-
 async function migrateJobQueue(database_url: string): Promise<void> {
   const pgPool = openGraphilePool(database_url, 1, silentLogger)
   await runMigrations({ pgPool, logger: silentLogger }).finally(() => pgPool.end())
@@ -76,18 +62,6 @@ async function takeTurn(client: pg.Client): Promise<void> {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK])
     if (rows[0].taken) return
     await sleep(200)
-  }
-}
-
-async function connect(database_url: string): Promise<pg.Client> {
-  try {
-    // Throws if a file that the URL names, such as sslrootcert, cannot be read.
-    const client = new pg.Client({ connectionString: database_url, connectionTimeoutMillis: 5_000 })
-    client.on('error', () => {}) // the pending or next statement rejects with it
-    await client.connect()
-    return client
-  } catch (cause) {
-    throw new NotConnectedError(cause)
   }
 }
 

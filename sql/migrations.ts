@@ -4,6 +4,9 @@ import { basename, join } from 'node:path'
 import { z } from 'zod'
 import { type Queryable, sql } from './pool.ts'
 
+/** The oldest major version of Postgres that has everything that statements use. */
+export const OLDEST_POSTGRES = 16
+
 /** An SQL file. `replaces`: prefix of the names of its earlier versions. */
 export type Migration = { name: string; text: string; replaces?: string }
 

@@ -2,13 +2,12 @@ import type { Config } from '#lib/config.ts'
 import { about, type Finding } from '#lib/doctor/finding.ts'
 import { checkDisk } from '#lib/doctor/host.ts'
 import { RUNNER_CONNECTIONS } from '#sql/graphile.ts'
+import { OLDEST_POSTGRES } from '#sql/migrations.ts'
 import { POOL_CONNECTIONS, type Pool } from '#sql/pool.ts'
 import { findServer, listServerSettings, type Server, type ServerSetting } from '#sql/process/postgres_server.ts'
 import { countWorkers } from './queue.ts'
 
 const report = about('Postgres')
-
-const MIN_VERSION = 160_000
 
 /**
  * Without these a crash may lose data that was acknowledged with 200. Any other value of the first also waits for the
@@ -36,8 +35,11 @@ export async function checkPostgres(pool: Pool, config: Config, isUpToDate: bool
 }
 
 function checkVersion({ version, version_number }: Server): Finding {
-  if (version_number >= MIN_VERSION) return report.ok(`Version ${version}.`)
-  return report.problem(`Version ${version} is older than 16.`, 'Upgrade it: pg_upgrade, or a dump into a newer one')
+  if (version_number >= OLDEST_POSTGRES * 10_000) return report.ok(`Version ${version}.`)
+  return report.problem(
+    `Version ${version} is older than ${OLDEST_POSTGRES}.`,
+    'Upgrade it: pg_upgrade, or a dump into a newer one',
+  )
 }
 
 function checkWritable(server: Server, settings: ServerSetting[]): Finding[] {

@@ -240,6 +240,19 @@ t.test('migrate refuses a database that would not work', async t => {
   }
 })
 
+t.test('migrate refuses a Postgres that is too old', async t => {
+  const { url, query } = await openEmptyDatabase(t)
+  await query(`
+    CREATE FUNCTION current_setting(name text) RETURNS text RETURN
+      CASE name WHEN 'server_version' THEN '15.18' WHEN 'server_version_num' THEN '150018'
+      ELSE pg_catalog.current_setting(name) END;
+    ALTER DATABASE ${new URL(url).pathname.slice(1)} SET search_path = public, pg_catalog
+  `)
+  const stderr = 'Postgres must be version 16 or newer; that of DATABASE_URL is 15.18.\n'
+  t.same(await runMigrate({ DATABASE_URL: url, SECRET_KEY }), { code: 1, stdout: '', stderr })
+  t.same(await query("SELECT to_regclass('migrations') AS table"), [{ table: null }])
+})
+
 async function namesNeeded(): Promise<string[]> {
   const migrations = await listMigrations()
   return migrations.map(migration => migration.name).sort()
