@@ -24,9 +24,11 @@ export const httpUrl = anyHttpUrl.transform(withoutSlashes)
 export const baseUrl = anyHttpUrl
   .refine(url => !/[?#@]/.test(url), 'must have no query, no fragment and no user')
   .transform(withoutSlashes)
+// pg would look up a list of hosts, as libpq takes it, as one name.
 export const databaseUrl = z.url({
   protocol: /^postgres(ql)?$/,
-  error: 'must be a postgres:// URL, with special characters of the password percent-encoded',
+  hostname: /^[^,]*$/,
+  error: 'must be a postgres:// URL of one host, with special characters of the password percent-encoded',
 })
 // Rejects a comma in the host name: it would come from a list in which a scheme is missing.
 const relayUrl = z.url({ protocol: /^smtps?$/, hostname: /^[\w.:%\-[\]]+$/ })

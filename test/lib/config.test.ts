@@ -135,6 +135,8 @@ t.test('the error says what a value must be', async t => {
   t.equal(said('BASE_URL', 'mail.acme.com'), 'BASE_URL: must be an http:// or https:// URL')
   t.equal(said('BASE_URL', 'https://a.com/?b'), 'BASE_URL: must have no query, no fragment and no user')
   t.match(said('DATABASE_URL', 'postgres://a:b#c@d/e'), /^DATABASE_URL: must be .* percent-encoded$/)
+  for (const hosts of ['a,b', 'a:5432,b:5432'])
+    t.match(said('DATABASE_URL', `postgres://${hosts}/c`), /^DATABASE_URL: must be a postgres:\/\/ URL of one host/)
 })
 
 t.test('the error for MAIL_TRANSPORT lists the allowed values', async t => {
