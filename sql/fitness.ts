@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { StartupError } from '#lib/errors.ts'
 import { OLDEST_POSTGRES } from './migrations.ts'
-import { NotConnectedError } from './outage.ts'
+import { NotConnectedError, sqlState } from './outage.ts'
 
 /** Opens a connection outside the pools, which the caller must end. @throws {NotConnectedError} */
 export async function connect(database_url: string): Promise<pg.Client> {
@@ -36,4 +36,62 @@ export async function refuseUnfit(client: pg.Client): Promise<void> {
   if (!is_lowered) throw new StartupError(`The locale of the database ${name} does not turn I into i; ${create}`)
   if (!dates.startsWith('ISO'))
     throw new StartupError(`The DateStyle of the role or of the database ${name} is ${dates}, not ISO.`)
+}
+
+/** A pooler gives a session that is free to its next client, who may be another process. */
+const ROUNDS = 5
+const REPLY_MS = 5_000
+
+/**
+ * Refuses a pooler that keeps a session of Postgres for each transaction only: prepared statements and settings of the
+ * session get lost then.
+ *
+ * @throws {StartupError}
+ */
+export async function refuseLostSessions(database_url: string): Promise<void> {
+  if (await losesSessions(database_url))
+    throw new StartupError(
+      'DATABASE_URL leads through a pooler that keeps no sessions: set pool_mode = session in pgbouncer.ini, ' +
+        'and see "Connections to Postgres" in docs/operating.md.',
+    )
+}
+
+/** Returns true behind a pooler such as PgBouncer with `pool_mode = transaction`. @throws {NotConnectedError} */
+export async function losesSessions(database_url: string): Promise<boolean> {
+  const client = (await connect(database_url)) as pg.Client & { processID: number }
+  try {
+    const session = await sessionOf(client)
+    return session !== client.processID && (await losesSession(client, session, database_url))
+  } finally {
+    await client.end()
+  }
+}
+
+async function losesSession(client: pg.Client, session: number, database_url: string): Promise<boolean> {
+  const other = await connect(database_url)
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      const before = await sessionOf(client)
+      await ask(other, 'BEGIN')
+      const taken = await sessionOf(other)
+      const after = await sessionOf(client)
+      await ask(other, 'COMMIT')
+      if (taken === session || before !== session || after !== session) return true
+    }
+    return false
+  } finally {
+    await other.end()
+  }
+}
+
+async function sessionOf(client: pg.Client): Promise<number> {
+  return (await ask(client, 'SELECT pg_backend_pid() AS pid')).rows[0].pid
+}
+
+async function ask(client: pg.Client, text: string): Promise<pg.QueryResult> {
+  try {
+    return await client.query({ text, query_timeout: REPLY_MS } as pg.QueryConfig)
+  } catch (error) {
+    throw sqlState(error) === null ? new NotConnectedError(error) : error
+  }
 }

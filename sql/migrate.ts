@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { readConfig } from '#lib/config.ts'
 import { StartupError } from '#lib/errors.ts'
 import { reportFatal } from '#lib/log.ts'
-import { connect, refuseUnfit } from './fitness.ts'
+import { connect, refuseLostSessions, refuseUnfit } from './fitness.ts'
 import { openGraphilePool, silentLogger } from './graphile.ts'
 import { EARLIER, listMigrations, type Migration } from './migrations.ts'
 import { unusable } from './outage.ts'
@@ -25,11 +25,12 @@ const OUTSIDE_TRANSACTIONS = '.concurrently.sql'
 
 /** Migrates a database to what this code needs: first graphile-worker's schema, then ours. @throws {StartupError} */
 export async function migrate(database_url: string): Promise<void> {
-  await connect(database_url)
-    .then(client => migrateBy(client, database_url))
-    .catch(error => {
-      throw unusable(error)
-    })
+  try {
+    await refuseLostSessions(database_url)
+    await migrateBy(await connect(database_url), database_url)
+  } catch (error) {
+    throw unusable(error)
+  }
 }
 
 async function migrateBy(client: pg.Client, database_url: string): Promise<void> {

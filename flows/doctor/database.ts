@@ -7,6 +7,7 @@ import { StartupError } from '#lib/errors.ts'
 import { loadDkimKey } from '#lib/mail/dkim.ts'
 import { createSecrets } from '#lib/secrets.ts'
 import { findAccount } from '#sql/accounts/accounts.ts'
+import { losesSessions } from '#sql/fitness.ts'
 import type { Pool } from '#sql/pool.ts'
 import { listSealedKeys, type SealedKey } from '#sql/process/doctor.ts'
 import { checkClock } from './clock.ts'
@@ -22,6 +23,7 @@ const MAX_KEYS = 10_000
 export function databaseChecks(pool: Pool, site: Site, isUpToDate: boolean): Check[] {
   const checks = [
     { check: 'Postgres', run: () => checkPostgres(pool, site.config, isUpToDate) },
+    { check: 'pooler', run: () => checkPooler(site.config) },
     { check: 'clock', run: () => checkClock(pool) },
   ]
   if (!isUpToDate) return checks
@@ -31,6 +33,14 @@ export function databaseChecks(pool: Pool, site: Site, isUpToDate: boolean): Che
     { check: 'queue', run: () => checkQueue(pool) },
     { check: 'domains', run: () => checkDomains(pool, site) },
     { check: 'OPERATOR_ACCOUNT', run: () => checkOperatorAccount(pool, site.config) },
+  ]
+}
+
+async function checkPooler({ DATABASE_URL: url }: Config): Promise<Finding[]> {
+  if (!(await losesSessions(url as string))) return []
+  const fix = 'pgbouncer.ini: pool_mode = session   (see "Connections to Postgres" in docs/operating.md)'
+  return [
+    about('pooler').problem('DATABASE_URL leads through a pooler that keeps no sessions: no process starts.', fix),
   ]
 }
 

@@ -4,6 +4,7 @@ import { AbandonedError, AlreadyLoggedError, StartupError } from '#lib/errors.ts
 import { giveBackMemory } from '#lib/give_back_memory.ts'
 import { createLog, type Log, reportFatal } from '#lib/log.ts'
 import type { Secrets } from '#lib/secrets.ts'
+import { refuseLostSessions } from '#sql/fitness.ts'
 import { listPendingMigrations } from '#sql/migrations.ts'
 import { unusable } from '#sql/outage.ts'
 import { createPool, type Pool } from '#sql/pool.ts'
@@ -25,6 +26,7 @@ export async function layFoundation(config: Config, log: Log = createLog(config.
   if (!config.DATABASE_URL || !config.SECRET_KEY) throw new StartupError('DATABASE_URL is not set.')
   const pool = createPool(config.DATABASE_URL, { onError: error => log.warn({ err: error }, 'a connection was lost') })
   try {
+    await refuseLostSessions(config.DATABASE_URL)
     const pending = await listPendingMigrations(pool)
     if (pending.length > 0) throw new StartupError(`The database is not up to date; run: npm run migrate`)
     await readDatabaseTime(pool)

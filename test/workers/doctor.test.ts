@@ -75,6 +75,15 @@ t.test('the doctor reports a read-only Postgres', async t => {
   shows(t, readOnly(await checkPostgres(pool, config, true)), [])
 })
 
+t.test('the doctor reports a pooler that keeps no sessions', async t => {
+  t.equal(await about('pooler'), undefined)
+  const { rows } = await pg.query('SELECT current_database() AS name')
+  await pg.query('CREATE FUNCTION pg_backend_pid() RETURNS integer RETURN 1')
+  await pg.query(`ALTER DATABASE ${rows[0].name} SET search_path = public, pg_catalog`)
+  t.match(await about('pooler'), { level: 'problem', fix: /pool_mode = session/ })
+  await pg.query(`ALTER DATABASE ${rows[0].name} RESET search_path`)
+})
+
 t.test('the doctor reports too few Postgres connections for all processes', async t => {
   const free = { finding: /1 web, 1 worker and 1 smtp processes need up to 39 connections; there are \d+, \d+ in use/ }
   t.match(await about('Postgres', /connections/), { level: 'ok', ...free })
@@ -232,7 +241,7 @@ t.test('the doctor checks only what it can in a database that is not migrated', 
   ])
   t.strictSame(
     patient.checks(site).map(({ check }) => check),
-    ['Postgres', 'clock'],
+    ['Postgres', 'pooler', 'clock'],
   )
   await patient.close()
 })

@@ -11,6 +11,7 @@ import { openGraphilePool } from '#sql/graphile.ts'
 import { migrate } from '#sql/migrate.ts'
 import { listMigrations } from '#sql/migrations.ts'
 import { createDatabase, createEmptyDatabase } from '#test/support/database/database.ts'
+import { startPooler } from '#test/support/database/pooler.ts'
 import { ROOT } from '#test/support/root.ts'
 import { makeScratch } from '#test/support/scratch.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
@@ -251,6 +252,23 @@ t.test('migrate refuses a Postgres that is too old', async t => {
   const stderr = 'Postgres must be version 16 or newer; that of DATABASE_URL is 15.18.\n'
   t.same(await runMigrate({ DATABASE_URL: url, SECRET_KEY }), { code: 1, stdout: '', stderr })
   t.same(await query("SELECT to_regclass('migrations') AS table"), [{ table: null }])
+})
+
+t.test('no process uses a pooler that keeps no sessions', async t => {
+  const { url, query } = await openEmptyDatabase(t)
+  await migrate(await startPooler(t, url))
+  await layFoundation(testConfig(await startPooler(t, url))).then(({ pool }) => pool.end())
+
+  await query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET search_path = public, pg_catalog`)
+  const message = /^DATABASE_URL leads through a pooler that keeps no sessions: set pool_mode = session /
+  for (const [session, is] of [
+    ['1', 'one that both connections share'],
+    ['(random() * 1e9)::integer', 'another at each statement'],
+  ]) {
+    await query(`CREATE OR REPLACE FUNCTION public.pg_backend_pid() RETURNS integer VOLATILE RETURN ${session}`)
+    await t.rejects(migrate(url), { message }, is as string)
+    await t.rejects(layFoundation(testConfig(url)), { message })
+  }
 })
 
 async function namesNeeded(): Promise<string[]> {
