@@ -15,6 +15,7 @@ import {
   deleteLeftMember,
   findLogin,
   insertMember,
+  isMemberOf,
   lockMemberships,
   saveMembership,
   setPassword,
@@ -40,8 +41,14 @@ export function createSetupLink(links: Links, account_id: string): Promise<strin
 
 export type Invitation = { account_id: string; email: string; role: Role; invited_by: string | null }
 
-/** Creates a link that invites a person to an account. Valid once, for seven days. */
-export function createInvitation(db: Queryable, maker: Maker, invitation: Invitation): Promise<string> {
+/**
+ * Creates a link that invites a person to an account. Valid once, for seven days.
+ *
+ * @throws {ApiError} `validation_error` if the person belongs to the account already
+ */
+export async function createInvitation(db: Queryable, maker: Maker, invitation: Invitation): Promise<string> {
+  const { account_id, email } = invitation
+  if (await isMemberOf(db, account_id, email)) throw alreadyBelongs(email)
   return createLink(db, maker, { ...invitation, purpose: 'invite', member_id: null, valid_ms: INVITATION_MS })
 }
 
@@ -116,7 +123,7 @@ export async function acceptInvitation({ pool }: Links, link: MemberLink, member
   await pool.transaction(async tx => {
     const account_id = link.account_id as string
     if ((await lockMemberships(tx, account_id)).some(({ member_id }) => member_id === member.member_id)) {
-      throw new ApiError('validation_error', `${member.email} already belongs to this account.`)
+      throw alreadyBelongs(member.email)
     }
     if (!(await takeMemberLink(tx, link.id))) throw notFound('Link')
     await saveMembership(tx, account_id, member.member_id, link.role as Role)
@@ -124,3 +131,7 @@ export async function acceptInvitation({ pool }: Links, link: MemberLink, member
 }
 
 type Member = { member_id: string; email: string }
+
+function alreadyBelongs(email: string): ApiError {
+  return new ApiError('validation_error', `${email} already belongs to this account.`)
+}

@@ -52,6 +52,13 @@ export async function insertMember(tx: Tx, member: NewMemberRow): Promise<void> 
   `)
 }
 
+/** Returns true if the member with this address belongs to the account. */
+export async function isMemberOf(db: Queryable, account_id: string, email: string): Promise<boolean> {
+  return db.exists(sql.fragment`
+    SELECT FROM members m JOIN memberships s ON s.member_id = m.id WHERE m.email = ${email} AND s.account_id = ${account_id}
+  `)
+}
+
 /**
  * Deletes the member with this address if the member belongs to no account any more and is no operator. Such a member cannot
  * sign in, so nobody could accept an invitation to the address.

@@ -4,7 +4,7 @@ import { createInvitation, createResetLink, openLink } from '#flows/members/memb
 import { newId } from '#lib/ids.ts'
 import { createLog } from '#lib/log.ts'
 import { takeMemberLink } from '#sql/members/member_links.ts'
-import { insertMember } from '#sql/members/members.ts'
+import { insertMember, saveMembership } from '#sql/members/members.ts'
 import { startApi, startProxiedApi } from '#test/support/api.ts'
 import { begin, untilBlocked } from '#test/support/database/locks.ts'
 import { newMember, PASSWORD, sessionOf } from '#test/support/members.ts'
@@ -85,11 +85,18 @@ t.test('a person who becomes a member while following an invitation is told to s
   t.equal(await following, 422)
 })
 
+t.test('a member of the account is not invited again', async t => {
+  const { status, body } = await askAs(owner, 'POST', '/members', { email: viewer.email.toUpperCase(), role: 'admin' })
+  t.equal(status, 422)
+  t.match(body, { name: 'validation_error', message: `${viewer.email} already belongs to this account.` })
+})
+
 t.test('removing a member revokes invitations of and by the member', async t => {
-  const gone = await newMember(world, account.id, 'admin')
+  const gone = await newMember(world, (await newAccount(world)).id, 'admin')
   const invite = async (by: { id: string }, email: string) =>
     (await askAs(by, 'POST', '/members', { email, role: 'admin' })).body as unknown as { url: string }
   const back = await invite(owner, gone.email)
+  await world.pool.transaction(tx => saveMembership(tx, account.id, gone.id, 'admin'))
   const second = await invite(gone, 'second@acme.com')
   const other = await invite(owner, 'other@acme.com')
   t.equal((await askAs(owner, 'DELETE', `/members/${gone.id}`)).status, 200)
@@ -161,8 +168,15 @@ t.test('an account neither replaces nor revokes invitations to another', async t
 })
 
 t.test('an invitation does not change the role of a member, such as the last owner', async t => {
-  const made = (await askAs(admin, 'POST', '/members', { email: owner.email, role: 'view_only' })).body
-  t.equal(await follow((made as unknown as { url: string }).url, { accept: '1' }, owner), 422)
+  const joined = await newMember(world, (await newAccount(world)).id, 'owner')
+  const made = (await askAs(admin, 'POST', '/members', { email: joined.email, role: 'view_only' })).body
+  await world.pool.transaction(tx => saveMembership(tx, account.id, joined.id, 'owner'))
+  t.equal(await follow((made as unknown as { url: string }).url, { accept: '1' }, joined), 422)
+  const { data } = (await askAs(owner, 'GET', '/members')).body
+  t.match(
+    data.find(({ id }) => id === joined.id),
+    { role: 'owner' },
+  )
   t.equal((await askAs(owner, 'PATCH', `/members/${admin.id}`, { role: 'admin' })).status, 200)
 })
 
