@@ -136,6 +136,9 @@ t.test('the page of a run shows the result of each step, with a link to its emai
   t.match(shown[3], /^until [-\d]+ [:\d]+ UTC$/)
   await owner.click('a:text("View email")')
   await owner.waitForSelector('h1:text-is("Hello Finn")')
+  t.strictSame(await owner.locator('.facts a').allInnerTexts(), ['Finn', 'View contact'])
+  await owner.click('.facts a:text-is("View contact")')
+  await owner.waitForSelector(`h1:text-is("${email}")`)
 })
 
 t.test('an event is defined, changed and deleted, and shows when it was sent', async t => {

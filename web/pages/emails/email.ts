@@ -6,6 +6,7 @@ import type { Email } from '#sql/sending/email_records.ts'
 import { type Html, html } from '#web/html.ts'
 import { form } from '#web/layout/form.ts'
 import { table } from '#web/layout/list.ts'
+import { namedRecords } from '#web/layout/named_records.ts'
 import { badge, emailBadge, facts, linkButton, section, time, unicodeDomain } from '#web/layout/parts.ts'
 import { idOf, recordPage } from '#web/layout/record_page.ts'
 import { mailContent } from '#web/pages/mail/content.ts'
@@ -19,14 +20,14 @@ type Found = Wire<Email>
 type Event = Found['events'][number]
 
 /** One email. The page begins with the reason why it is not delivered yet, if any. */
-export const email = recordPage<Found>('/emails/:id', 'getEmail', (found, visit) => {
+export const email = recordPage<Found>('/emails/:id', 'getEmail', async (found, visit) => {
   const { id, subject, status, message_id, headers, attachments } = found
   return {
     title: subject || '(no subject)',
     actions: html`${emailBadge(status)} ${canSendAgain(visit, found) ? linkButton(`/emails/${id}/again`, 'Send again') : ''}`,
     body: html`${whyUndelivered(found, visit)}
 ${found.events.some(({ via }) => via === 'capture') ? html`<p>${linkButton(`/captured/${id}`, 'View captured message')}</p>` : ''}
-${details(found)}
+${await details(visit, found)}
 ${section('Events', eventsTable(found))}
 ${mailContent(visit, {
   ...{ path: `/emails/${id}`, html: found.html, text: found.text, headers: { 'Message-ID': message_id, ...headers } },
@@ -54,13 +55,16 @@ export const emailPreview = file('/emails/:id/preview', async visit => {
   await respondMail(visit, orNotFound('Email', found.html), inlines)
 })
 
-function details({ from, to, cc, bcc, reply_to, tags, ...times }: Found): Html {
+async function details(visit: Visit, found: Found): Promise<Html> {
+  const { from, to, cc, bcc, reply_to, tags, contact_id, ...times } = found
   return facts([
     ['From', unicodeDomain(from)],
     ['To', to.map(unicodeDomain).join(', ')],
     ['Cc', cc.map(unicodeDomain).join(', ')],
     ['Bcc', bcc.map(unicodeDomain).join(', ')],
     ['Reply-To', reply_to.map(unicodeDomain).join(', ')],
+    ...(await namedRecords(visit, found)),
+    ['Contact', contact_id && html`<a href="/contacts/${contact_id}">View contact</a>`],
     ['Created', time(times.created_at)],
     ['Scheduled for', times.scheduled_at && time(times.scheduled_at)],
     ['Sent', times.sent_at && time(times.sent_at)],
