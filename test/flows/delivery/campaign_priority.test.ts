@@ -1,44 +1,16 @@
 import t from 'tap'
-import { DeliveryStore } from '#flows/delivery/fence_and_settle.ts'
-import { Pipeline } from '#flows/delivery/pipeline.ts'
-import { createPlayRecipient } from '#flows/delivery/play_recipient.ts'
-import { createFetchFiles } from '#flows/delivery/prepare/fetch_attachments.ts'
-import { createPrepareMessage, type PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
-import { createTransport } from '#flows/delivery/transports.ts'
-import { createBlobs } from '#flows/files/blobs.ts'
 import type { Transport } from '#lib/delivery/transport.ts'
 import { newId } from '#lib/ids.ts'
 import { claimDeliveries } from '#sql/delivery/deliveries.ts'
 import { send_campaign } from '#tasks/send_campaign.ts'
 import { addContacts, queueCampaign } from '#test/support/campaigns.ts'
+import { openPipeline } from '#test/support/pipeline.ts'
 import { acceptEmail, openWork } from '#test/support/sending.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 
 const world = await openWorld(t, { MAIL_TRANSPORT: 'capture' })
 const COUNT = 10
-
-type Parts = { transport?: Transport; onCompose?: (recipient: string) => void }
-
-function openPipeline({ transport = createTransport(world), onCompose = () => {} }: Parts = {}): Pipeline {
-  const { pool, log } = world
-  const blobs = createBlobs(world)
-  const fetchFiles = createFetchFiles({ ...world, blobs, signal: new AbortController().signal })
-  const prepare = createPrepareMessage({ ...world, fetchFiles, readBlob: blobs.read, keys_ms: 1_000 })
-  const prepareMessage: PrepareMessage = async (...email) => {
-    const { compose, ...prepared } = await prepare(...email)
-    return {
-      ...prepared,
-      compose: recipient => {
-        onCompose(recipient.recipient)
-        return compose(recipient)
-      },
-    }
-  }
-  const playRecipient = createPlayRecipient({ ...world, prepareMessage })
-  const store = new DeliveryStore(pool, log, { lease_seconds: 40, slots: 40 })
-  return new Pipeline({ ...world, transport, store, prepareMessage, playRecipient, onRoom: () => {} })
-}
 
 /** Claims the mail of a campaign, and of as many others. They go to these destinations in turn. */
 async function claimBoth(count: number, destinations: string[]) {
@@ -61,7 +33,7 @@ t.test('a destination full of campaign mail is busy only for campaign mail', asy
   t.equal(of_campaign.length, COUNT)
   t.equal(others.length, COUNT)
 
-  const pipeline = openPipeline()
+  const pipeline = openPipeline(world)
   for (const delivery of of_campaign) pipeline.take(delivery)
   t.strictSame(pipeline.busy(COUNT), { busy_destinations: [], bulk_busy: ['b.com'] })
   for (const delivery of others) pipeline.take(delivery)
@@ -85,7 +57,7 @@ t.test('other mail is sent before campaign mail that is composed already', async
         : { outcome: 'released', reason: '' }
     },
   }
-  const pipeline = openPipeline({ transport, onCompose: recipient => composed.push(recipient) })
+  const pipeline = openPipeline(world, { transport, onCompose: recipient => composed.push(recipient) })
   for (const delivery of of_campaign) pipeline.take(delivery)
   await waitUntil(() => composed.length > 50, 'campaign mail is composed ahead')
   const [other] = others

@@ -95,6 +95,22 @@ t.test('mail in doubt has arrived if its recipient unsubscribes by it', async t 
   }
 })
 
+t.test('mail in doubt is sent again only once, and only if its worker says so', async t => {
+  const next_at = async (id: string) =>
+    (await pool.pg.query('SELECT next_at FROM deliveries WHERE id = $1', [id])).rows[0].next_at
+  const [silent] = await claim(await acceptEmail(world, account))
+  await settle({ ...silent, outcome: 'in_doubt', reason: 'no reply', delay: 900 })
+  t.equal(await next_at(silent.id), null, 'a person decides')
+
+  const [token] = await claim(await acceptEmail(world, account))
+  await settle({ ...token, outcome: 'in_doubt', reason: 'no reply', delay: 900, hold: false })
+  t.type(await next_at(token.id), Date)
+  await settle({ ...token, outcome: 'resumed' })
+  const [again] = await claim(token.email_id)
+  await settle({ ...again, outcome: 'in_doubt', reason: 'no reply', delay: 900, hold: false })
+  t.equal(await next_at(token.id), null, 'a person decides')
+})
+
 t.test('a delivery in doubt is settled by any later result but another doubt', async t => {
   for (const [outcome, state] of Object.entries({ delivered: 'delivered', bounced: 'bounced', deferred: 'queued' })) {
     const [token] = await claim(await acceptEmail(world, account, { to: `${outcome}@y.com` }))

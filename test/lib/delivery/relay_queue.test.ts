@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { RelayPlaces, RelayQueue } from '#lib/delivery/relay_queue.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 
 const never = new AbortController().signal
 const CONNECTIONS = 4
@@ -19,6 +20,43 @@ t.test('RelayQueue uses the first relay until it stalls', async t => {
   for (let n = 0; n < CONNECTIONS; n++) relays[0]?.places.ended()
   await Promise.all(['a', 'b', 'c'].map(take))
   t.same(names, ['first', 'first', 'first', 'first', 'second', 'second', 'second'])
+})
+
+t.test('RelayQueue waits for the first relay until it stalls, though the second is free', async t => {
+  const relays = [open('first', 60_000), open('second', 60_000)]
+  const queue = new RelayQueue<Relay>()
+  for (const destination of ['a', 'a', 'b', 'b']) await queue.take(relays, destination, never)
+  const waiting = queue.take(relays, 'c', never)
+  const [first] = relays as [Relay]
+  queue.free(first, 'a', false, true)
+  t.equal(await waiting, first)
+})
+
+t.test('a relay stalls sooner once a message has ended, and any reply begins its time again', async t => {
+  const STALL = 60_000
+  const { places } = open('only', STALL)
+  const isSoon = () => places.patience() <= STALL
+  /** Lets time pass, and tells whether the action begins the time of the relay again. */
+  const begins = async (act: () => void) => {
+    const stalls_at = () => performance.now() + places.patience()
+    const [since, before] = [performance.now(), stalls_at()]
+    await waitUntil(() => performance.now() > since + 200, 'time has passed')
+    act()
+    return stalls_at() > before + 100
+  }
+  places.take('a')
+  places.take('b')
+  t.notOk(await begins(() => places.take('c')), 'another message does not')
+  t.notOk(isSoon())
+  places.ended()
+  t.ok(isSoon())
+  t.ok(await begins(() => places.ended()))
+  t.notOk(await begins(() => places.free('a', true, false)), 'a message that is set aside does not')
+  t.ok(await begins(() => places.free('b', false, true)))
+  t.ok(isSoon())
+  places.free('c', true, true)
+  t.notOk(isSoon(), 'no message has ended any more')
+  t.ok(await begins(() => places.take('a')), 'a relay without messages does not stall')
 })
 
 t.test('RelayQueue gives a free place to the first in line, and abort ends the wait', async t => {
