@@ -157,6 +157,39 @@ t.test('a recipient counts once as delayed if the email of a retried campaign is
   }
 })
 
+t.test('a delayed recipient counts as unreached if no server replied to the first attempt', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@b.com', 'bob@b.com'])
+  const campaign = await queueCampaign(world, account)
+  await send_campaign(campaign, openWork(t, world, 'capture'))
+  for (const replies of [['451 Later.'], []]) {
+    await pool.pg.query('UPDATE deliveries SET next_at = now() WHERE account_id = $1', [account.id])
+    const claimed = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 2 })
+    const deferred = { outcome: 'deferred', delay: 60, reason: 'x' } as const
+    await settleDeliveries(
+      pool,
+      claimed.map((delivery, n) => ({ ...delivery, ...deferred, ...(replies[n] ? { reply: replies[n] } : {}) })),
+    )
+    t.strictSame(await figuresOf(world, campaign), { recipients: 2, delayed: 2, unreached: 1 })
+  }
+})
+
+t.test('a complaint about mail in doubt counts it as sent', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@b.com'])
+  const campaign = await queueCampaign(world, account)
+  await send_campaign(campaign, openWork(t, world, 'capture'))
+  const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
+  const delivery = claimed as ClaimedDelivery
+  await settleDeliveries(pool, [{ ...delivery, outcome: 'in_doubt', reason: 'x', hold: true }])
+  t.strictSame(await figuresOf(world, campaign), { recipients: 1, in_doubt: 1 })
+  const none = { reason: 'Said so.', reply: null, class: null, bounce: null, suppression_id: newId() }
+  const report = { account_id: account.id, delivery_id: delivery.id, outcome: 'complained', ...none } as const
+  await pool.transaction(tx => applyReportedOutcome(tx, report))
+  t.strictSame(await figuresOf(world, campaign), { recipients: 1, sent: 1, delivered: 1, complained: 1 })
+  shows(t, await recipientsOf(world, campaign), [{ was_sent: true }])
+})
+
 t.test('a retried recipient counts as sent only while its last email is accepted', async t => {
   const account = await newAccount(world)
   await addContacts(world, account, ['ann@b.com'])
@@ -190,6 +223,36 @@ t.test('a retried recipient counts as sent only while its last email is accepted
     t.strictSame(await shownAsSent(), [])
   }
   shows(t, await figuresOf(world, campaign), { recipients: 1, bounced: 1 })
+})
+
+t.test('a recipient was sent a campaign when it was first accepted, and once', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@b.com'])
+  const campaign = await queueCampaign(world, account)
+  const work = openWork(t, world, 'capture')
+  const deliver = async (age: number) => {
+    await send_campaign(campaign, work)
+    const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
+    const { id } = claimed as ClaimedDelivery
+    await pool.pg.query(`UPDATE deliveries SET updated_at = now() - interval '1 hour' WHERE id = $1`, [id])
+    const result = { outcome: 'delivered', reply: '250 OK', via: 'mx.b.com', age } as const
+    await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), ...result }])
+    await send_campaign(campaign, work)
+    return id
+  }
+  const none = { reason: 'Said so.', reply: null, class: null, bounce: null, suppression_id: null }
+  const report = { account_id: account.id, delivery_id: await deliver(1_800), outcome: 'failed', ...none } as const
+  await pool.transaction(tx => applyReportedOutcome(tx, report))
+  await retryCampaign(pool, { account_id: account.id, id: campaign.campaign_id })
+  await deliver(0)
+  await sendUntil(work, await queueCampaign(world, account))
+  const { rows } = await pool.pg.query(
+    `SELECT r.sent_at < now() - interval '20 minutes' AS is_first, g.sent_count
+     FROM campaign_recipients r JOIN contact_engagement g USING (account_id, contact_id)
+     WHERE r.campaign_id = $1`,
+    [campaign.campaign_id],
+  )
+  t.strictSame(rows, [{ is_first: true, sent_count: 2 }], 'another campaign counts too')
 })
 
 t.test('a campaign without recipients is sent at once', async t => {
