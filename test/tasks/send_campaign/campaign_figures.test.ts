@@ -2,7 +2,8 @@ import t from 'tap'
 import { retryCampaign } from '#flows/campaigns/stop_campaign.ts'
 import { changePreferences } from '#flows/contacts/preferences/change_preferences.ts'
 import { newId } from '#lib/ids.ts'
-import { readFigures } from '#sql/campaigns/counts.ts'
+import { readDomainFigures, readFigures } from '#sql/campaigns/counts.ts'
+import { readEngagement } from '#sql/campaigns/report/engagement.ts'
 import { listRecipients } from '#sql/campaigns/report/recipients.ts'
 import { type ClaimedDelivery, claimDeliveries, settleDeliveries } from '#sql/delivery/deliveries.ts'
 import { insertReply } from '#sql/receiving/replies.ts'
@@ -253,6 +254,36 @@ t.test('a recipient was sent a campaign when it was first accepted, and once', a
     [campaign.campaign_id],
   )
   t.strictSame(rows, [{ is_first: true, sent_count: 2 }], 'another campaign counts too')
+})
+
+t.test('figures are those of one run and of one domain', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@b.com'])
+  const campaign = await queueCampaign(world, account)
+  await sendUntil(openWork(t, world, 'capture'), campaign)
+  const [account_id, id] = [account.id, campaign.campaign_id]
+  const opened = 'UPDATE campaign_recipients SET first_opened_at = now(), opens = 1 WHERE campaign_id = $1'
+  await pool.pg.query(opened, [id])
+  for (const [run, count] of [
+    [1, 1],
+    [2, 0],
+  ] as const) {
+    t.equal((await readEngagement(pool, { account_id, id, run })).opened.length, count)
+  }
+  t.same(await readDomainFigures(pool, { account_id, domain_id: account.domain_id }), { sent: 1, complained: 0 })
+  t.same(await readDomainFigures(pool, { account_id, domain_id: newId() }), { sent: 0, complained: 0 })
+})
+
+t.test('mail of a campaign that is deleted meanwhile is settled without figures', async t => {
+  const account = await newAccount(world)
+  await addContacts(world, account, ['ann@b.com'])
+  const campaign = await queueCampaign(world, account)
+  await send_campaign(campaign, openWork(t, world, 'capture'))
+  const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
+  await pool.pg.query('DELETE FROM campaigns WHERE id = $1', [campaign.campaign_id])
+  const delivered = { outcome: 'delivered', reply: '250 OK', via: 'mx.b.com' } as const
+  t.equal((await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), ...delivered }])).length, 1)
+  t.strictSame(await figuresOf(world, campaign), {})
 })
 
 t.test('a campaign without recipients is sent at once', async t => {
