@@ -6,8 +6,16 @@ LANGUAGE plpgsql AS $$
 DECLARE
   changes delivery_change[];
 BEGIN
-  WITH locked AS MATERIALIZED (
-    SELECT d.account_id, d.id, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id, r.class,
+  -- Locks first, in the order of ids, in a statement of its own: so the next one sees the newest rows, which stay in place.
+  -- LIMIT: so Postgres, which does not know the length of a list, expects one row, and does not read the table for all.
+  PERFORM FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id LIMIT cardinality(results)) r
+  CROSS JOIN LATERAL (
+    SELECT FROM deliveries d WHERE d.account_id = r.account_id AND d.id >= r.id AND d.id <= r.id
+    ORDER BY d.id LIMIT 1 FOR NO KEY UPDATE
+  ) d;
+
+  WITH found AS MATERIALIZED (
+    SELECT d.place, r.outcome, coalesce(r.delay, 0) AS delay, r.reason, r.reply, r.via, r.suppression_id, r.class,
       r.bounce, r.hold OR d.in_doubt_count > 0 AS hold, d.state AS was,
       greatest(now() - make_interval(secs => coalesce(r.age, 0)), CASE d.state WHEN 'sending' THEN d.updated_at END) AS at,
       -- Mail in doubt is not sent again to somebody who has unsubscribed. If its own link was used, it has arrived.
@@ -24,18 +32,18 @@ BEGIN
       greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
         + give_up_after() < now() + make_interval(secs => r.delay) AS expired,
       d.lost_count >= 9 AS worn_out, e.domain_id
-    FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
-    -- One by one, by key, in the order of ids, whatever the planner assumes about the tables.
+    FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id LIMIT cardinality(results)) r
+    -- One by one, by key, whatever the planner assumes about the tables.
     CROSS JOIN LATERAL (
-      SELECT * FROM deliveries d
-      WHERE d.account_id = r.account_id AND d.id = r.id AND d.attempt = r.attempt
-        AND (d.state = 'sending' AND d.lease_owner = r.lease_owner AND r.outcome <> 'resumed'
-            -- Checked again: since the delivery was found lost, its worker may have begun to send the final dot.
-            AND (r.outcome <> 'lost' OR d.phase = 'pre' AND d.lease_until < now())
-          OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released'))
-      FOR NO KEY UPDATE
+      SELECT d.ctid AS place, d.* FROM deliveries d WHERE d.account_id = r.account_id AND d.id >= r.id AND d.id <= r.id
+      ORDER BY d.id LIMIT 1
     ) d
     CROSS JOIN email_of(d.account_id, d.email_id) AS e
+    WHERE d.attempt = r.attempt
+      AND (d.state = 'sending' AND d.lease_owner = r.lease_owner AND r.outcome <> 'resumed'
+          -- Checked again: since the delivery was found lost, its worker may have begun to send the final dot.
+          AND (r.outcome <> 'lost' OR d.phase = 'pre' AND d.lease_until < now())
+        OR d.state = 'in_doubt' AND r.outcome NOT IN ('in_doubt', 'lost', 'released'))
   ), decided AS (
     SELECT *,
       CASE
@@ -52,7 +60,7 @@ BEGIN
         WHEN outcome = 'lost' AND worn_out THEN 'Given up: ten workers died while they had it.'
         ELSE reason
       END AS verdict
-    FROM locked
+    FROM found
   ), changed AS (
     UPDATE deliveries d SET
       state = s.state, phase = NULL, lease_owner = NULL, lease_until = NULL, updated_at = now(),
@@ -67,7 +75,7 @@ BEGIN
       END,
       reason = CASE WHEN s.state <> 'delivered' THEN coalesce(s.verdict, d.reason) END,
       last_reply = coalesce(s.reply, d.last_reply)
-    FROM decided s WHERE d.account_id = s.account_id AND d.id = s.id
+    FROM decided s WHERE d.ctid = s.place
     RETURNING ROW(d.account_id, d.email_id, d.id, d.recipient, s.outcome, d.state, d.reason, s.reply, s.via,
       s.suppression_id, s.class, s.bounce, s.was, d.campaign_id, s.domain_id, s.at)::delivery_change AS change
   )

@@ -15,7 +15,10 @@ BEGIN
   RETURN QUERY
   WITH mine AS MATERIALIZED (
     SELECT d.account_id, d.id
-    FROM (SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner) ORDER BY t.id) t
+    FROM (
+      SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner)
+      ORDER BY t.id LIMIT cardinality(ids)
+    ) t
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries d
       WHERE d.account_id = t.account_id AND d.id = t.id AND d.attempt = t.attempt AND d.lease_owner = t.lease_owner
@@ -44,7 +47,10 @@ BEGIN
   RETURN QUERY
   WITH mine AS MATERIALIZED (
     SELECT d.*
-    FROM (SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner) ORDER BY t.id) t
+    FROM (
+      SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner)
+      ORDER BY t.id LIMIT cardinality(ids)
+    ) t
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries d
       WHERE d.account_id = t.account_id AND d.id = t.id AND d.attempt = t.attempt AND d.lease_owner = t.lease_owner

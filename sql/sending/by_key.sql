@@ -8,9 +8,10 @@ $$;
 
 DROP FUNCTION IF EXISTS deliveries_by_key(uuid[], uuid[]);
 
--- Returns these deliveries. OFFSET 0: each is found by its key. While the table fills, Postgres assumes that it is small, and
--- would compare all deliveries of the account with all given ones.
+-- Returns these deliveries, each found by its key in the same way.
 CREATE FUNCTION deliveries_by_key(accounts uuid[], ids uuid[]) RETURNS SETOF deliveries LANGUAGE sql STABLE AS $$
   SELECT d.* FROM unnest(accounts, ids) AS w(account_id, id)
-  CROSS JOIN LATERAL (SELECT * FROM deliveries d WHERE d.account_id = w.account_id AND d.id = w.id OFFSET 0) d
+  CROSS JOIN LATERAL (
+    SELECT * FROM deliveries d WHERE d.account_id = w.account_id AND d.id >= w.id AND d.id <= w.id ORDER BY d.id LIMIT 1
+  ) d
 $$;
