@@ -1,5 +1,6 @@
 import type { PrepareMessage } from '#flows/delivery/prepare/prepare_message.ts'
 import { Tally } from '#lib/async/fair/tally.ts'
+import { OUTAGE } from '#lib/log_repeats.ts'
 import type { ClaimedDelivery, DeliveryResult } from '#sql/delivery/deliveries.ts'
 import { CampaignPace } from './campaign_pace.ts'
 import { decideUnsent, isBulk, isUnsendable, judgeError } from './decide_outcome.ts'
@@ -129,18 +130,15 @@ export class Pipeline {
 
   async #settle(delivery: ClaimedDelivery, result: DeliveryResult): Promise<void> {
     const { log, store, playRecipient } = this.#deps
-    const { outcome } = result
+    const [{ id: delivery_id }, { outcome }] = [delivery, result]
     try {
       const isSettled = await store.settle(delivery, result)
-      if (!isSettled) log.warn({ delivery_id: delivery.id, outcome }, 'a result came after its lease was lost')
+      // Often after an outage: Postgres has lost the claim, or we the answer to an earlier try.
+      if (!isSettled) log.warn({ [OUTAGE]: true, delivery_id, outcome }, 'a result came after its lease was lost')
       else if (outcome === 'delivered') await playRecipient(delivery)
     } catch (error) {
-      log.error({ err: error, delivery_id: delivery.id, outcome }, 'a result could not be stored')
+      log.error({ err: error, delivery_id, outcome }, 'a result could not be stored')
     }
-    this.#forget(delivery)
-  }
-
-  #forget(delivery: ClaimedDelivery): void {
     this.held.delete(delivery)
     if (isBulk(delivery)) this.campaign_pace.leave()
     this.#queuesOf(delivery).leave(delivery)

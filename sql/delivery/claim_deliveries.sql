@@ -132,7 +132,7 @@ BEGIN
   UPDATE deliveries d SET
     state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,
     lease_until = now() + make_interval(secs => lease_seconds), next_at = NULL, updated_at = now()
-  -- LIMIT: as in change_deliveries.sql.
+  -- LIMIT: so Postgres expects one row, and does not read the table for all of them.
   FROM (SELECT * FROM unnest(accounts, ids) AS due(account_id, id) LIMIT cardinality(ids)) due
   -- One by one: they are locked, so they stay in place. Only the index by key has this order, so no plan reads more.
   CROSS JOIN LATERAL (SELECT k.ctid AS place FROM deliveries k WHERE k.account_id = due.account_id AND k.id >= due.id

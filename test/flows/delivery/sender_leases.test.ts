@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { sweepDeliveries } from '#flows/delivery/recover_deliveries.ts'
 import { newId } from '#lib/ids.ts'
+import { createLog } from '#lib/log.ts'
 import { claimDeliveries } from '#sql/delivery/deliveries.ts'
 import { fenceDeliveries } from '#sql/delivery/leases.ts'
 import { sql, type Tx } from '#sql/pool.ts'
@@ -78,6 +79,26 @@ t.test('a delivery whose claim is lost in a crash of Postgres is sent once, by a
   await deliverEmails(work, [id])
   shows(t, await findDelivery(id), { state: 'delivered', attempt: 1 })
   t.equal(arrived.length, 1)
+})
+
+t.test('a crash of Postgres that loses many claims makes one line a second in the log', async t => {
+  const ids = await Promise.all([1, 2, 3].map(() => acceptEmail(world, account)))
+  let undone: Promise<unknown> | undefined
+  const inbox = await startInbox(t, {
+    onRcptTo: (_address, _session, callback) => {
+      undone ??= Promise.all(ids.map(undoClaim))
+      undone.then(() => callback(), callback)
+    },
+  })
+  const lines: object[] = []
+  const log = createLog('warn', { write: line => void lines.push(JSON.parse(line)) })
+  await deliverEmails(openWork(t, { ...world, log }, inbox.url), ids)
+  await waitUntil(() => lines.length > 1, 'the second line is written')
+  const msg = 'a result came after its lease was lost'
+  shows(t, lines, [
+    { msg, left_out: undefined },
+    { msg, left_out: 1 },
+  ])
 })
 
 t.test('the commit of a claim does not wait for the disk, that of a fence does', async t => {
