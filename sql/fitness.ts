@@ -61,13 +61,14 @@ export async function losesSessions(database_url: string): Promise<boolean> {
   const client = (await connect(database_url)) as pg.Client & { processID: number }
   try {
     const session = await sessionOf(client)
-    return session !== client.processID && (await losesSession(client, session, database_url))
+    return session !== client.processID && (await isShared(client, session, database_url))
   } finally {
     await client.end()
   }
 }
 
-async function losesSession(client: pg.Client, session: number, database_url: string): Promise<boolean> {
+/** Returns true if another client gets the session of this one, or this one another session, between transactions. */
+async function isShared(client: pg.Client, session: number, database_url: string): Promise<boolean> {
   const other = await connect(database_url)
   try {
     for (let round = 0; round < ROUNDS; round++) {

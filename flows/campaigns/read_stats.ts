@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { orNotFound } from '#lib/errors.ts'
-import { RATE_TEXTS, ratesOf } from '#lib/sending/metrics/rates.ts'
+import { Rates, ratesOf } from '#lib/sending/metrics/rates.ts'
 import { CampaignStatus } from '#sql/campaigns/campaign_records.ts'
 import { findCampaign } from '#sql/campaigns/campaigns.ts'
 import { readFigures } from '#sql/campaigns/counts.ts'
@@ -10,8 +10,6 @@ import type { Queryable } from '#sql/pool.ts'
 
 /** Links that the stats list. */
 const TOP = 20
-
-const rate = (name: keyof typeof RATE_TEXTS) => z.number().describe(`${RATE_TEXTS[name]}: a fraction with 4 decimals.`)
 
 const TopLink = z
   .object({
@@ -49,12 +47,7 @@ export const CampaignStats = z
     machine_clicked: z.int().describe('Recipients whose links only a machine followed.'),
     replied: z.int().describe('Recipients who replied.'),
     unsubscribed: z.int().describe('Recipients who unsubscribed with its links.'),
-    delivery_rate: rate('delivery_rate'),
-    open_rate: rate('open_rate'),
-    click_rate: rate('click_rate'),
-    bounce_rate: rate('bounce_rate'),
-    complaint_rate: rate('complaint_rate'),
-    unsubscribe_rate: rate('unsubscribe_rate'),
+    ...Rates.shape,
     top_links: z.array(TopLink).describe('The 20 links that were clicked most.'),
   })
   .meta({ id: 'CampaignStats' })

@@ -7,8 +7,7 @@ DECLARE
   changes delivery_change[];
 BEGIN
   -- Locks first, in the order of ids, in a statement of its own: so the next one sees the newest rows, which stay in place.
-  -- LIMIT: so Postgres, which does not know the length of a list, expects one row, and does not read the table for all.
-  PERFORM FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id LIMIT cardinality(results)) r
+  PERFORM FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
   CROSS JOIN LATERAL (
     SELECT FROM deliveries d WHERE d.account_id = r.account_id AND d.id >= r.id AND d.id <= r.id
     ORDER BY d.id LIMIT 1 FOR NO KEY UPDATE
@@ -32,7 +31,7 @@ BEGIN
       greatest(coalesce(e.scheduled_at, e.created_at), d.resumed_at, (SELECT p.resumed_at FROM platform p))
         + give_up_after() < now() + make_interval(secs => r.delay) AS expired,
       d.lost_count >= 9 AS worn_out, e.domain_id
-    FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id LIMIT cardinality(results)) r
+    FROM (SELECT * FROM unnest(results) AS r ORDER BY r.id) r
     -- One by one, by key, whatever the planner assumes about the tables.
     CROSS JOIN LATERAL (
       SELECT d.ctid AS place, d.* FROM deliveries d WHERE d.account_id = r.account_id AND d.id >= r.id AND d.id <= r.id

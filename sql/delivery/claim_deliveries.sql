@@ -132,8 +132,7 @@ BEGIN
   UPDATE deliveries d SET
     state = 'sending', phase = 'pre', attempt = d.attempt + 1, lease_owner = owner,
     lease_until = now() + make_interval(secs => lease_seconds), next_at = NULL, updated_at = now()
-  -- LIMIT: so Postgres expects one row, and does not read the table for all of them.
-  FROM (SELECT * FROM unnest(accounts, ids) AS due(account_id, id) LIMIT cardinality(ids)) due
+  FROM unnest(accounts, ids) AS due(account_id, id)
   -- One by one: they are locked, so they stay in place. Only the index by key has this order, so no plan reads more.
   CROSS JOIN LATERAL (SELECT k.ctid AS place FROM deliveries k WHERE k.account_id = due.account_id AND k.id >= due.id
     AND k.id <= due.id ORDER BY k.id LIMIT 1) k

@@ -15,10 +15,7 @@ BEGIN
   RETURN QUERY
   WITH mine AS MATERIALIZED (
     SELECT d.account_id, d.id
-    FROM (
-      SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner)
-      ORDER BY t.id LIMIT cardinality(ids)
-    ) t
+    FROM (SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner) ORDER BY t.id) t
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries d
       WHERE d.account_id = t.account_id AND d.id = t.id AND d.attempt = t.attempt AND d.lease_owner = t.lease_owner
@@ -47,10 +44,7 @@ BEGIN
   RETURN QUERY
   WITH mine AS MATERIALIZED (
     SELECT d.*
-    FROM (
-      SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner)
-      ORDER BY t.id LIMIT cardinality(ids)
-    ) t
+    FROM (SELECT * FROM unnest(accounts, ids, attempts, owners) AS t(account_id, id, attempt, lease_owner) ORDER BY t.id) t
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries d
       WHERE d.account_id = t.account_id AND d.id = t.id AND d.attempt = t.attempt AND d.lease_owner = t.lease_owner

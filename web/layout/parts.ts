@@ -90,10 +90,17 @@ export function counted(number: number, thing: string): string {
   return `${count(number)} ${thing}${number === 1 ? '' : 's'}`
 }
 
+/** A part of a page that is folded unless it is open. */
+export function part(name: Html | string, isOpen: boolean, body: Html): Html {
+  return isOpen
+    ? html`<details class="part" open><summary>${name}</summary>${body}</details>`
+    : html`<details class="part"><summary>${name}</summary>${body}</details>`
+}
+
 /** A value as JSON, folded. */
 export function foldedJson(value: unknown, label: string): Html {
   const json = preformatted(JSON.stringify(value, null, 2), label)
-  return html`<details class="part"><summary>JSON<span class="hidden"> of ${label}</span></summary>${json}</details>`
+  return part(html`JSON<span class="hidden"> of ${label}</span>`, false, json)
 }
 
 /** Text with its line breaks, in a block that the keyboard can scroll. */

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { DIMENSIONS, GRANULARITIES, METRICS, type Metric } from '#lib/sending/metrics/names.ts'
-import { RATE_TEXTS } from '#lib/sending/metrics/rates.ts'
+import { Rates } from '#lib/sending/metrics/rates.ts'
 
 const count = (text: string) => z.int().optional().describe(text)
-const rate = (name: keyof typeof RATE_TEXTS) =>
-  z.number().optional().describe(`${RATE_TEXTS[name]}: a fraction with 4 decimals.`)
 
 /** The requested metrics. */
 const metrics = {
@@ -24,12 +22,7 @@ const metrics = {
   sent: count('Recipients whose mail server accepted the email.'),
   unique_opened: count('Recipients who opened it.'),
   unique_clicked: count('Recipients who clicked a link.'),
-  delivery_rate: rate('delivery_rate'),
-  open_rate: rate('open_rate'),
-  click_rate: rate('click_rate'),
-  bounce_rate: rate('bounce_rate'),
-  complaint_rate: rate('complaint_rate'),
-  unsubscribe_rate: rate('unsubscribe_rate'),
+  ...Rates.partial().shape,
 } satisfies Record<Metric, z.ZodType>
 
 const Totals = z.object(metrics).meta({ id: 'EmailMetricsTotals' })

@@ -1,22 +1,23 @@
+import { z } from 'zod'
 import { FIGURES, type Figures, type Metric } from './names.ts'
 
 type Counts = Record<'sent' | 'delivered' | 'bounced' | 'complained', number> &
   Record<'unique_opened' | 'unique_clicked' | 'unsubscribed', number>
 
-type Rates = Record<Extract<Metric, `${string}_rate`>, number>
+const rate = (text: string) => z.number().describe(`${text}: a fraction with 4 decimals.`)
 
-/** Explains the rates. */
-export const RATE_TEXTS: Record<keyof Rates, string> = {
-  delivery_rate: '`delivered` of `sent`, or of `delivered` and `bounced` if they are more',
-  open_rate: '`unique_opened` of `delivered`',
-  click_rate: '`unique_clicked` of `delivered`',
-  bounce_rate: '`bounced` of `sent`, or of `delivered` and `bounced` if they are more',
-  complaint_rate: '`complained` of `delivered`',
-  unsubscribe_rate: '`unsubscribed` of `delivered`',
-}
+/** The rates that responses show. */
+export const Rates = z.object({
+  delivery_rate: rate('`delivered` of `sent`, or of `delivered` and `bounced` if they are more'),
+  open_rate: rate('`unique_opened` of `delivered`'),
+  click_rate: rate('`unique_clicked` of `delivered`'),
+  bounce_rate: rate('`bounced` of `sent`, or of `delivered` and `bounced` if they are more'),
+  complaint_rate: rate('`complained` of `delivered`'),
+  unsubscribe_rate: rate('`unsubscribed` of `delivered`'),
+})
 
 /** Returns the rates of these counts. */
-export function ratesOf(counts: Counts): Rates {
+export function ratesOf(counts: Counts): z.infer<typeof Rates> {
   const { delivered } = counts
   const attempted = attemptedOf(counts)
   return {

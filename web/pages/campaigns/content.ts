@@ -1,7 +1,6 @@
 import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type Html, html } from '#web/html.ts'
-import { facts, section, unicodeDomain } from '#web/layout/parts.ts'
-import { part } from '#web/pages/mail/content.ts'
+import { facts, part, section, unicodeDomain } from '#web/layout/parts.ts'
 import { contentFrame } from '#web/pages/mail/content_preview.ts'
 import type { Visit } from '#web/request/visit.ts'
 import type { Wire } from '#web/request/wire.ts'

@@ -6,7 +6,7 @@ import type { Campaign } from '#sql/campaigns/campaign_records.ts'
 import { type Html, html } from '#web/html.ts'
 import { type Field, fieldHtml, withValue } from '#web/layout/field.ts'
 import { form } from '#web/layout/form.ts'
-import { section } from '#web/layout/parts.ts'
+import { part, section } from '#web/layout/parts.ts'
 import { idOf } from '#web/layout/record_page.ts'
 import { shownState } from '#web/layout/stale_form.ts'
 import { choicesOf } from '#web/pages/domains/own_domains.ts'
@@ -92,7 +92,7 @@ export async function editor(visit: Visit, found: Found): Promise<Html> {
 ${form(visit, {
   ...{ action: path, submit: 'Save', fields: await fieldsOf(visit, found) },
   extra: html`${shownState(visit, found)}${abFields(found.ab_test, path, problem)}
-<details class="part"><summary>Time, tracking and poll</summary>${options}</details>
+${part('Time, tracking and poll', false, html`${options}`)}
 ${testFields(visit).map(one => fieldHtml(one, '', problem))}${buttons(path)}`,
 })}
 <div>${frame}</div></div>`,

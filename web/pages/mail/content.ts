@@ -1,5 +1,5 @@
 import { type Html, html } from '#web/html.ts'
-import { preformatted, section } from '#web/layout/parts.ts'
+import { part, preformatted, section } from '#web/layout/parts.ts'
 import type { Visit } from '#web/request/visit.ts'
 import { hasRemoteImages, SANDBOX } from './preview.ts'
 
@@ -37,13 +37,6 @@ function frameOf({ query }: Visit, path: string, source: string): Html {
     : html`<p><a href="${path}?images=1" data-turbo-prefetch="false">Show remote images</a>. This tells the sender that the email was opened.</p>`
   return html`${hasRemoteImages(source) ? note : ''}
 <iframe title="HTML of the email" sandbox="${SANDBOX}" src="${path}/preview${isShowing ? '?images=1' : ''}"></iframe>`
-}
-
-/** A part of the content that is folded unless it is open. */
-export function part(name: string, isOpen: boolean, body: Html): Html {
-  return isOpen
-    ? html`<details class="part" open><summary>${name}</summary>${body}</details>`
-    : html`<details class="part"><summary>${name}</summary>${body}</details>`
 }
 
 function attachments(files: Mail['files']): Html {

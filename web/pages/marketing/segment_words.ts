@@ -26,17 +26,10 @@ export function criteriaWords(visit: Visit, { filter, rules }: Criteria): Html {
 }
 
 function rulesWords(visit: Visit, rules: Rules): Html {
-  if ('and' in rules)
-    return groupWords(
-      'and',
-      rules.and.map(one => rulesWords(visit, one)),
-    )
-  if ('or' in rules)
-    return groupWords(
-      'or',
-      rules.or.map(one => rulesWords(visit, one)),
-    )
-  if ('not' in rules) return groupWords('not', [rulesWords(visit, rules.not)])
+  const wordsOf = (list: Rules[]) => list.map(one => rulesWords(visit, one))
+  if ('and' in rules) return groupWords('and', wordsOf(rules.and))
+  if ('or' in rules) return groupWords('or', wordsOf(rules.or))
+  if ('not' in rules) return groupWords('not', wordsOf([rules.not]))
   return oneInWords(visit, rules)
 }
 
