@@ -8,12 +8,13 @@ import { retryConflicts } from '#sql/retry.ts'
 import type { Draft } from '#sql/sending/accept/drafts.ts'
 import { type Fault, type FaultDetail, RequestFault } from '#sql/sending/accept/faults.ts'
 import {
+  type Batch,
   closeBatch,
   findBatch,
   findBatchByKey,
   insertBatch,
-  judgeBatch,
   type NewBatch,
+  openBatch,
   updateBatchErrors,
 } from '#sql/sending/batches.ts'
 import { answerOf, type BatchRequest, type SentBatch } from './batch_answers.ts'
@@ -21,8 +22,6 @@ import type { RequestKey } from './draft_emails.ts'
 import { concurrent, faultError, keyConflict, unavailable } from './errors.ts'
 import { waitUntilSettled } from './wait_for_batch.ts'
 
-/** Maximum number of emails per commit. */
-const MAX_SLICE = 50
 /**
  * Maximum characters per commit, besides the longest email. Each slice reads all drafts again, so one long email must not
  * make all slices short.
@@ -33,23 +32,20 @@ const MAX_SLICE_LENGTH = 4 << 20
 export type BatchServices = Pick<Foundation, 'pool' | 'config' | 'log'> & { listener: Listener }
 
 /**
- * Sends a batch: judges all of its emails before any is stored, then waits until a worker has stored them, slice by
- * slice, or the deadline has passed. The answer is read from the database, so it is right even if a worker has died.
+ * Sends a batch: judges all of its emails before any is stored. If it is short enough, one commit does both. Otherwise waits
+ * until a worker has stored it, slice by slice, or the deadline has passed. The answer is read from the database, so it is
+ * right even if a worker has died.
  *
  * @throws {ApiError} the error of the first email that cannot be sent; `batch_incomplete`, which lists the emails
  *   that were stored before the deadline
  */
 export async function sendBatch(services: BatchServices, request: BatchRequest): Promise<SentBatch> {
-  const { pool, config, listener } = services
+  const { pool, config } = services
   const batch = newBatch(request, config.BATCH_DEADLINE_MS)
-  const news = await listener.follow(batch.id)
-  try {
-    if (!(await openOnce(pool, batch, request))) return await replay(pool, request)
-    const settled = await waitUntilSettled(services, batch, news)
-    return { answer: answerOf(settled, request, false), replayed: false }
-  } finally {
-    news.end()
-  }
+  const opened = await openOnce(pool, batch, request)
+  if (!opened) return await replay(pool, request)
+  const settled = opened.state === 'open' ? await waitUntilSettled(services, batch) : opened
+  return { answer: answerOf(settled, request, false), replayed: false }
 }
 
 function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, deadline_ms: number): NewBatch {
@@ -69,29 +65,30 @@ function newBatch({ account_id, key, drafts, indexes, errors }: BatchRequest, de
 function sliceSize(lengths: number[]): number {
   const most = MAX_SLICE_LENGTH + Math.max(0, ...lengths)
   const isTooLong = (slice: number[]) => slice.reduce((sum, length) => sum + length, 0) > most
-  let size = MAX_SLICE
+  let size = lengths.length
   while (lengths.some((_, i) => i % size === 0 && isTooLong(lengths.slice(i, i + size)))) size = Math.ceil(size / 2)
   return size
 }
 
 /**
- * Opens a batch; returns false if its key is taken. If the response to the commit was lost, it is read back and never
+ * Opens a batch; returns null if its key is taken. If the response to the commit was lost, it is read back and never
  * repeated.
  */
-async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Promise<boolean> {
+async function openOnce(pool: Pool, batch: NewBatch, request: BatchRequest): Promise<Batch | null> {
   try {
     return await retryConflicts(() => open(pool, batch, request))
   } catch (error) {
     if (!(error instanceof NoAnswerError)) throw error
-    if (await readBack(pool, error, () => findBatch(pool, batch)).catch(() => null)) return true
+    const opened = await readBack(pool, error, () => findBatch(pool, batch)).catch(() => null)
+    if (opened) return opened
     throw unavailable(error)
   }
 }
 
-function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Promise<boolean> {
+function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Promise<Batch | null> {
   return pool.transaction(async tx => {
-    if (!(await insertBatch(tx, batch))) return false
-    const { faults, retry_after, details } = await judgeBatch(tx, batch, is_permissive)
+    if (!(await insertBatch(tx, batch))) return null
+    const { faults, retry_after, details } = await openBatch(tx, batch, is_permissive)
     const errors = faults.flatMap((fault, position) =>
       fault ? [errorOf(batch, fault, position, { retry_after, ...details[position] })] : [],
     )
@@ -108,7 +105,7 @@ function open(pool: Pool, batch: NewBatch, { is_permissive }: BatchRequest): Pro
         [...batch.errors, ...left_out].sort((a, b) => a.index - b.index),
       )
     }
-    return true
+    return findBatch(tx, batch)
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Log } from '#lib/log.ts'
-import type { Following } from '#sql/listener.ts'
+import type { Following, Listener } from '#sql/listener.ts'
 import type { Pool } from '#sql/pool.ts'
 import { type Batch, type BatchId, closeBatch, findBatch } from '#sql/sending/batches.ts'
 import { unavailable } from './errors.ts'
@@ -17,7 +17,7 @@ const RETRY_MS = 500
  */
 const GRACE_MS = 20_000
 
-type Dependencies = { pool: Pool; log: Log }
+type Dependencies = { pool: Pool; log: Log; listener: Listener }
 type OpenBatch = BatchId & { deadline_ms: number }
 
 /**
@@ -29,30 +29,39 @@ type OpenBatch = BatchId & { deadline_ms: number }
  *
  * @throws {ApiError} `sending_service_unavailable` if the outcome is unknown
  */
-export async function waitUntilSettled(deps: Dependencies, batch: OpenBatch, news: Following): Promise<Batch | null> {
-  const { pool, log } = deps
-  const helper = createHelper(deps, batch)
+export async function waitUntilSettled(deps: Dependencies, batch: OpenBatch): Promise<Batch | null> {
+  const news = await deps.listener.follow(batch.id)
+  try {
+    return await wait(deps, batch, news)
+  } finally {
+    news.end()
+  }
+}
+
+async function wait({ pool, log }: Dependencies, batch: OpenBatch, news: Following): Promise<Batch | null> {
+  const helper = createHelper({ pool, log }, batch)
   const end = performance.now() + batch.deadline_ms + GRACE_MS
 
-  for (let wait = Math.min(PATIENCE_MS, batch.deadline_ms); ; ) {
-    await news.next(wait)
+  // Looks first: it may have been stored before it was followed.
+  for (let pause = 0; ; ) {
+    await news.next(pause)
     try {
       const found = await findBatch(pool, batch)
       if (found?.state !== 'open') return found
       if (found.ms_left > 0) helper.help(found.stored)
       else await closeBatch(pool, batch)
-      wait = Math.min(PATIENCE_MS, Math.max(found.ms_left, 0))
+      pause = Math.min(PATIENCE_MS, Math.max(found.ms_left, 0))
     } catch (error) {
       if (performance.now() > end) throw unavailable(error)
       log.warn({ err: error, batch_id: batch.id }, 'the outcome of a batch is not known yet')
-      wait = RETRY_MS
+      pause = RETRY_MS
     }
   }
 }
 
 /** Processes the batch here if it has made no progress since the last call. */
-function createHelper({ pool, log }: Dependencies, batch: BatchId) {
-  let before = 0
+function createHelper({ pool, log }: Pick<Dependencies, 'pool' | 'log'>, batch: BatchId) {
+  let before: number | null = null
   let isHelping = false
   const process = async () => {
     isHelping = true

@@ -60,7 +60,7 @@ export const limits = {
     .max(100_000)
     .default(25_000)
     .describe(
-      'Time limit for storing a batch, in milliseconds. Emails that are not stored by then are not sent. Keep it below the timeouts of clients and proxies.',
+      'Time limit for storing a batch that is too long for one commit, in milliseconds. Emails that are not stored by then are not sent. Keep it below the timeouts of clients and proxies.',
     ),
   CONTACT_WRITE_MS: count
     .min(100)

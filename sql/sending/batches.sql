@@ -1,48 +1,58 @@
+DROP FUNCTION IF EXISTS open_batch(uuid, uuid, json, boolean, text[]);
 DROP FUNCTION IF EXISTS judge_batch(uuid, uuid, boolean, text[]);
 DROP FUNCTION IF EXISTS store_batch_slice(uuid, uuid);
 DROP FUNCTION IF EXISTS close_batch(uuid, uuid);
 
--- Judges all emails of a batch that was just inserted. If it may be sent, debits the quota for all of them and adds the
--- job that stores them. Returns the faults, one per draft. It may be sent if there are none; a permissive batch leaves
--- out emails with a fault, but any of request_faults refuses it as a whole. retry_after: seconds, for
--- reputation_limit_exceeded. details: a list, one per fault (explain_faults.sql); quotas are those of all emails
--- together.
-CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, request_faults text[], OUT faults text[],
-  OUT retry_after integer, OUT details jsonb)
+-- Judges all emails of a batch that was just inserted. If it may be sent, debits the quota for all of them, and stores
+-- them: now if they fit into one slice, else slice by slice, by the job that this adds. Returns the faults, one per draft.
+-- The batch may be sent if there are none; a permissive one leaves out emails with a fault, but any of request_faults
+-- refuses it as a whole. retry_after: seconds, for reputation_limit_exceeded. details: a list, one per fault
+-- (explain_faults.sql); quotas are those of all emails together.
+CREATE FUNCTION open_batch(account uuid, batch uuid, drafts json, is_permissive boolean, request_faults text[],
+  OUT faults text[], OUT retry_after integer, OUT details jsonb)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
   SET enable_mergejoin = off AS $$
 DECLARE
-  given draft[];
+  given draft[] := ARRAY(SELECT d FROM json_populate_recordset(NULL::draft, drafts) AS d ORDER BY d.position);
   judged judgement;
   kept integer[];
+  size integer;
 BEGIN
-  SELECT array_agg(d ORDER BY d.position) INTO given
-  FROM batches b CROSS JOIN LATERAL json_populate_recordset(NULL::draft, b.drafts) AS d
-  WHERE b.account_id = account AND b.id = batch;
-
   judged := judge_drafts(given, lock_usage(ARRAY[account]), '{}');
   faults := coalesce(judged.faults, '{}');
   retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
   details := to_jsonb(explain_faults(given, judged.faults,
-    array_fill((SELECT sum(q.quota_debit)::integer FROM unnest(judged.decisions) AS q), ARRAY[coalesce(cardinality(given), 0)])));
+    array_fill((SELECT sum(q.quota_debit)::integer FROM unnest(judged.decisions) AS q), ARRAY[cardinality(given)])));
   kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
   IF NOT is_permissive AND cardinality(kept) < cardinality(given) OR judged.faults && request_faults THEN
     RETURN;
   END IF;
 
   PERFORM debit_usage(ARRAY(SELECT q FROM unnest(judged.decisions) AS q));
-  UPDATE batches b SET judgement = to_jsonb(judged), positions = kept,
+  UPDATE batches b SET positions = kept,
     email_ids = ARRAY(SELECT d.id FROM unnest(given) AS d WHERE d.position = ANY (kept) ORDER BY d.position),
     indexes = ARRAY(SELECT b.indexes[k.position + 1] FROM unnest(kept) AS k(position) ORDER BY k.position)
-  WHERE b.account_id = account AND b.id = batch;
-  IF kept = '{}' THEN
-    UPDATE batches b SET state = 'done', drafts = NULL, judgement = NULL WHERE b.account_id = account AND b.id = batch;
-    PERFORM pg_notify('batches', batch::text);
+  WHERE b.account_id = account AND b.id = batch
+  RETURNING b.slice_size INTO size;
+
+  IF cardinality(given) <= size THEN
+    PERFORM store_drafts(ARRAY(SELECT d FROM unnest(given) AS d WHERE d.position = ANY (kept)), judged, kept, now());
+    UPDATE batches b SET state = 'done', stored = cardinality(kept), drafts = NULL WHERE b.account_id = account AND b.id = batch;
   ELSE
+    UPDATE batches b SET drafts = open_batch.drafts, judgement = to_jsonb(judged) WHERE b.account_id = account AND b.id = batch;
     PERFORM graphile_worker.add_job('process_batch', json_build_object('account_id', account, 'batch_id', batch),
       max_attempts => job_attempts());
   END IF;
 END
+$$;
+
+-- For web processes of the release before, which insert a batch with its drafts and wait to be notified.
+CREATE FUNCTION judge_batch(account uuid, batch uuid, is_permissive boolean, request_faults text[], OUT faults text[],
+  OUT retry_after integer, OUT details jsonb)
+LANGUAGE sql AS $$
+  SELECT pg_notify('batches', batch::text);
+  SELECT o.* FROM batches b CROSS JOIN LATERAL open_batch(account, batch, b.drafts, is_permissive, request_faults) AS o
+  WHERE b.account_id = account AND b.id = batch;
 $$;
 
 -- Stores the next slice of a batch, unless its deadline has passed, and notifies after the last one. Returns true if

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 import { type Draft, draftsJson } from './accept/drafts.ts'
 import { Fault, FaultDetail, RequestFault } from './accept/faults.ts'
+import { lockKey } from './idempotency_keys.ts'
 
 export type BatchId = { account_id: string; id: string }
 
@@ -25,9 +26,10 @@ export type NewBatch = BatchId & {
   slice_size: number
 }
 
-/** Inserts a batch; returns false if its key is taken. Without a key it always returns true. */
+/** Inserts a batch without its drafts; returns false if its key is taken. Without a key it always returns true. */
 export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   if (batch.key !== null) {
+    if (!(await lockKey(tx, batch.account_id, { route: '/emails/batch', key: batch.key }))) return false
     await tx.run(sql.unsafe`
       DELETE FROM batches WHERE account_id = ${batch.account_id} AND key = ${batch.key}
         AND created_at <= now() - key_lifetime()
@@ -36,7 +38,7 @@ export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
   const count = await tx.run(sql.unsafe`
     INSERT INTO batches (account_id, id, key, fingerprint, deadline, drafts, indexes, errors, slice_size)
     VALUES (${batch.account_id}, ${batch.id}, ${batch.key}, decode(${batch.fingerprint}, 'hex'),
-      now() + make_interval(secs => ${batch.deadline_ms / 1000}), ${await draftsJson(batch.drafts)}::json,
+      now() + make_interval(secs => ${batch.deadline_ms / 1000}), '[]',
       ${sql.array(batch.indexes, 'int4')}, ${JSON.stringify(batch.errors)}, ${batch.slice_size})
     ON CONFLICT (account_id, key) DO NOTHING
   `)
@@ -50,14 +52,19 @@ const Judged = z.object({
   details: z.array(FaultDetail.nullable()),
 })
 
-/** Opens a batch that was just inserted, unless the faults of its drafts forbid it (sql/sending/batches.sql). */
-export async function judgeBatch(
+/**
+ * Opens a batch that was just inserted, unless the faults of its drafts forbid it. Stores it at once if it fits into one slice
+ * (sql/sending/batches.sql).
+ */
+export async function openBatch(
   tx: Tx,
-  { account_id, id }: BatchId,
+  { account_id, id, drafts }: NewBatch,
   is_permissive: boolean,
 ): Promise<z.infer<typeof Judged>> {
-  return tx.one(sql.prepared('judge_batch', Judged)`
-    SELECT faults, retry_after, details FROM judge_batch(${account_id}, ${id}, ${is_permissive}, ${sql.array(RequestFault.options, 'text')})
+  return tx.one(sql.prepared('open_batch', Judged)`
+    SELECT faults, retry_after, details FROM open_batch(
+      ${account_id}, ${id}, ${await draftsJson(drafts)}::json, ${is_permissive}, ${sql.array(RequestFault.options, 'text')}
+    )
   `)
 }
 

@@ -5,7 +5,11 @@ import { type Queryable, sql, type Tx } from '#sql/pool.ts'
 type BoundKey = { route: string; key: string; fingerprint: string }
 
 /** Locks the key until the transaction ends; returns false if another request holds it. */
-export async function lockKey(tx: Tx, account_id: string, { route, key }: BoundKey): Promise<boolean> {
+export async function lockKey(
+  tx: Tx,
+  account_id: string,
+  { route, key }: Omit<BoundKey, 'fingerprint'>,
+): Promise<boolean> {
   const name = `idempotency ${account_id} ${route} ${key}`
   const { is_locked } = await tx.one(sql.type(z.object({ is_locked: z.boolean() }))`
     SELECT pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) AS is_locked

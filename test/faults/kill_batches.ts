@@ -10,6 +10,8 @@ type Incomplete = { sent: { id: string; index: number }[]; sent_count: number }
 type Final = { status: number; text: string; ids: string[] }
 
 const SIZE = 100
+/** The text of every second batch, which is too long for one commit. */
+const LONG = 'It is on its way. '.repeat(3_000)
 
 /** Enough for as many batches as one may ask for on the command line. */
 const PATIENCE_MS = 600_000
@@ -88,7 +90,7 @@ async function ask({ account }: Stage, url: string, n: number): Promise<Final | 
       from: `hello@${account.domain}`,
       to: `ok-${n}-${i}@sink.internal`,
       subject: `Batch ${n}, ${i}`,
-      text: 'Hello',
+      text: `Hello ${i}. ${n % 2 === 0 ? LONG : ''}`,
     },
   }))
   const { statusCode: status, body } = await request(`${url}/api/emails/batch`, {

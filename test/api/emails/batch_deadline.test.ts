@@ -5,8 +5,9 @@ import { sweepBatches } from '#flows/sending/process_batch.ts'
 import { fingerprint } from '#lib/json/canonical_json.ts'
 import { CompleteEmail } from '#lib/sending/new_email.ts'
 import { setWarmUp } from '#sql/safety/platform.ts'
-import { type BatchId, findBatchByKey, insertBatch, judgeBatch, storeBatchSlice } from '#sql/sending/batches.ts'
+import { type BatchId, findBatchByKey, insertBatch, openBatch, storeBatchSlice } from '#sql/sending/batches.ts'
 import { startApi } from '#test/support/api.ts'
+import { untilBlocked } from '#test/support/database/locks.ts'
 import { givePlan } from '#test/support/database/states.ts'
 import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld, type TestAccount } from '#test/support/world.ts'
@@ -26,6 +27,10 @@ type Sent = { name: string; sent: { index: number; id: string }[]; sent_count: n
 
 const emails = (count: number, { domain }: TestAccount = account) =>
   Array.from({ length: count }, (_, i) => ({ from: `ann@${domain}`, to: ['bob@b.com'], subject: `number ${i}` }))
+
+/** Together too long for one commit if there are at least 60; half of them are not. */
+const longEmails = (count: number, of?: TestAccount) =>
+  emails(count, of).map(email => ({ ...email, text: `${email.subject}. ${'It is late. '.repeat(6_000)}` }))
 
 const send = (body: unknown, key: string | null = null) =>
   api.request('POST', '/api/emails/batch', { body, headers: key === null ? {} : { 'idempotency-key': key } })
@@ -78,15 +83,23 @@ t.test('a batch is stored by the web process if there is no worker', async t => 
   const idle = await openWorld(t)
   const account = await newAccount(idle)
   const api = await startApi(t, idle, account.key)
-  const { status, body } = await api.request('POST', '/api/emails/batch', { body: emails(60, account) })
+  for (const body of [emails(20, account), longEmails(60, account)]) {
+    const answer = await api.request('POST', '/api/emails/batch', { body })
+    t.equal(answer.status, 200)
+    t.equal(answer.body.data.length, body.length)
+  }
+  t.match(await api.request('GET', '/api/emails?limit=100'), { body: { data: { length: 80 } } })
+})
+
+t.test('a batch that fits into one commit is stored after its deadline too', async t => {
+  const { status, body } = await during(slow, () => send(emails(100)))
   t.equal(status, 200)
-  t.equal(body.data.length, 60)
-  t.match(await api.request('GET', '/api/emails?limit=100'), { body: { data: { length: 60 } } })
+  t.equal((await stored(body.data.map(({ id }) => id as string))).length, 100)
 })
 
 t.test('a late batch with a key responds 503 batch_incomplete, and replays', async t => {
   const before = await used()
-  const first = await during(slow, () => send(emails(100), 'late'))
+  const first = await during(slow, () => send(longEmails(100), 'late'))
   t.match(first, {
     status: 503,
     body: { statusCode: 503, name: 'batch_incomplete', message: /^Only 50 of 100 emails/ },
@@ -102,7 +115,7 @@ t.test('a late batch with a key responds 503 batch_incomplete, and replays', asy
   )
   t.equal((await used()) - before, 50)
 
-  const second = await send(emails(100), 'late')
+  const second = await send(longEmails(100), 'late')
   t.match(second, { status: 503, text: first.text })
   t.equal(second.headers.get('idempotent-replayed'), 'true')
   t.ok(second.headers.get('retry-after'))
@@ -110,35 +123,43 @@ t.test('a late batch with a key responds 503 batch_incomplete, and replays', asy
 })
 
 t.test('a late batch without a key responds 422 batch_incomplete', async t => {
-  const { status, headers, body } = await during(slow, () => send(emails(100)))
+  const { status, headers, body } = await during(slow, () => send(longEmails(100)))
   t.equal(status, 422)
   t.equal(headers.get('retry-after'), null)
   t.match(body, { statusCode: 422, name: 'batch_incomplete', sent_count: 50 })
 })
 
-t.test('a batch that stored nothing in time is removed completely', async t => {
-  const before = await used()
-  const first = await during(failing, () => send(emails(3), 'nothing'))
-  t.match(first, { status: 503, body: { name: 'sending_service_unavailable' } })
-  t.ok(first.headers.get('retry-after'))
-  t.equal(await used(), before)
-  t.match(await send(emails(3), 'nothing'), { status: 200, body: { data: { length: 3 } } })
-})
-
-t.test('the key of an open batch responds 409, then replays', async t => {
-  const first = await held(async release => {
-    const first = send(emails(2), 'twice')
-    await waitUntil(() => findBatchByKey(world.pool, account.id, 'twice'), 'the batch is open')
-    const second = await send(emails(2), 'twice')
-    t.match(second, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
-    t.equal(second.headers.get('retry-after'), '1')
-    t.match(await send(emails(3), 'twice'), { status: 409, body: { name: 'invalid_idempotent_request' } })
-    await release()
-    return await first
+for (const [key, body] of Object.entries({ 'nothing, in one commit': emails(3), 'nothing, in two': longEmails(60) })) {
+  t.test(`a batch that stored ${key}, is removed completely`, async t => {
+    const before = await used()
+    const first = await during(failing, () => send(body, key))
+    t.match(first, { status: 503, body: { name: 'sending_service_unavailable' } })
+    t.ok(first.headers.get('retry-after'))
+    t.equal(await used(), before)
+    t.match(await send(body, key), { status: 200, body: { data: { length: body.length } } })
   })
-  t.equal(first.status, 200)
-  t.match(await send(emails(2), 'twice'), { status: 200, text: first.text })
-})
+}
+
+for (const [key, body] of Object.entries({ 'stored at once': emails(2), 'stored slice by slice': longEmails(60) })) {
+  t.test(`the key of a batch ${key} responds 409 meanwhile, then replays`, async t => {
+    const first = await held(async release => {
+      const first = send(body, key)
+      await untilBlocked(world)
+      const second = await send(body, key)
+      t.match(second, { status: 409, body: { name: 'concurrent_idempotent_requests' } })
+      t.equal(second.headers.get('retry-after'), '1')
+      // One that is stored at once is not visible yet.
+      const isVisible = (await findBatchByKey(world.pool, account.id, key)) !== null
+      const name = isVisible ? 'invalid_idempotent_request' : 'concurrent_idempotent_requests'
+      t.match(await send(emails(3), key), { status: 409, body: { name } })
+      await release()
+      return await first
+    })
+    t.equal(first.status, 200)
+    t.match(await send(body, key), { status: 200, text: first.text })
+    t.match(await send(emails(3), key), { status: 409, body: { name: 'invalid_idempotent_request' } })
+  })
+}
 
 t.test('only one of concurrent requests with the same key is sent', async t => {
   const answers = await held(async release => {
@@ -158,8 +179,8 @@ t.test('a batch is stored even if its client disconnects', async t => {
     await goAway(t)
     await release()
   })
-  const isOpen = async () => (await findBatchByKey(world.pool, account.id, 'gone'))?.state === 'open'
-  await waitUntil(async () => !(await isOpen()), 'the batch is stored')
+  const isDone = async () => (await findBatchByKey(world.pool, account.id, 'gone'))?.state === 'done'
+  await waitUntil(isDone, 'the batch is stored')
   t.match(await send(emails(2), 'gone'), { status: 200, body: { data: { length: 2 } } })
 })
 
@@ -171,7 +192,7 @@ async function goAway(t: Test): Promise<void> {
     body: JSON.stringify(emails(2)),
     signal: controller.signal,
   })
-  await waitUntil(() => findBatchByKey(world.pool, account.id, 'gone'), 'the batch is open')
+  await untilBlocked(world)
   controller.abort()
   await t.rejects(request)
 }
@@ -189,11 +210,11 @@ async function abandon(key: string, count: number, deadline_ms: number): Promise
       fingerprint: (await fingerprint('POST', '/emails/batch', emails(count))).toString('hex'),
       deadline_ms,
     },
-    ...{ drafts, indexes: drafts.map((_, index) => index), errors: [], slice_size: 50 },
+    ...{ drafts, indexes: drafts.map((_, index) => index), errors: [], slice_size: Math.ceil(count / 2) },
   }
   await world.pool.transaction(async tx => {
     await insertBatch(tx, batch)
-    await judgeBatch(tx, batch, false)
+    await openBatch(tx, batch, false)
   })
   return batch
 }
@@ -206,9 +227,9 @@ t.test('an abandoned batch is closed by a worker or a retry', async t => {
   t.equal(await findBatchByKey(world.pool, account.id, 'left'), null)
   t.equal(await used(), before)
 
-  const batch = await abandon('left again', 60, 60_000)
+  const batch = await abandon('left again', 100, 60_000)
   await storeBatchSlice(world.pool, batch)
   await pg.query('UPDATE batches SET deadline = now() WHERE id = $1', [batch.id])
-  t.match(await send(emails(60), 'left again'), { status: 503, body: { name: 'batch_incomplete', sent_count: 50 } })
+  t.match(await send(emails(100), 'left again'), { status: 503, body: { name: 'batch_incomplete', sent_count: 50 } })
   t.equal((await used()) - before, 50)
 })

@@ -4,6 +4,7 @@ import { closeBatch } from '#sql/sending/batches.ts'
 import { startProxiedApi } from '#test/support/api.ts'
 import { openTransaction, untilBlocked } from '#test/support/database/locks.ts'
 import { givePlan } from '#test/support/database/states.ts'
+import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
@@ -16,16 +17,18 @@ t.teardown(() => worker.stop())
 
 const { api, proxy } = await startProxiedApi(t, world, account.key)
 
-const send = (count: number) => {
-  const body = Array.from({ length: count }, () => ({ from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi' }))
+/** Sends 60 emails that are together too long for one commit. */
+const send = () => {
+  const email = { from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi' }
+  const body = Array.from({ length: 60 }, (_, n) => ({ ...email, text: `${n} ${'It is late. '.repeat(6_000)}` }))
   return api.request('POST', '/api/emails/batch', { body })
 }
 
 t.test('a batch is stored even if LISTEN fails', async t => {
   const lost = proxy.cutRequest('LISTEN')
-  t.match(await send(2), { status: 200 })
+  t.match(await send(), { status: 200 })
   await lost
-  t.match(await send(2), { status: 200 })
+  t.match(await send(), { status: 200 })
 })
 
 for (const text of ['find_batch', 'close_batch']) {
@@ -34,10 +37,11 @@ for (const text of ['find_batch', 'close_batch']) {
       await pg.query(`
         CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END $$;
         CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
-      const lost = proxy[cut](text)
-      const answer = await send(60)
-      await lost
-      t.match(answer, { status: 422, body: { name: 'batch_incomplete', sent_count: 50 } })
+      const answer = send()
+      const find = `SELECT FROM batches WHERE state = 'open'`
+      await waitUntil(async () => (await pg.query(find)).rowCount, 'the batch is open')
+      await proxy[cut](text)
+      t.match(await answer, { status: 422, body: { name: 'batch_incomplete', sent_count: 30 } })
       await pg.query('DROP FUNCTION dawdle CASCADE')
     })
   }

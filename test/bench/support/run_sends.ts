@@ -12,7 +12,6 @@ type Place = { id: string; domain_id: string; domain: string }
 /** Runs with a step that sends, on one connection, compared with as many emails in batches on four (`bench batch`). */
 export async function benchSends(stage: Stage, account: Place): Promise<void> {
   await stage.spawn('workers/web.ts', { PORT: '4601' })
-  await stage.spawn('test/bench/support/batch_worker.ts')
   const { html, subject } = EMAIL
   const send = { type: 'send_email', config: { from: `hi@${account.domain}`, subject, html } }
   const delay = { type: 'delay', config: { duration: '1 day' } }

@@ -5,7 +5,6 @@ import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { parseUnsubscribeToken } from '#lib/contacts/unsubscribe_token.ts'
 import { dkimRecordValue } from '#lib/mail/dkim.ts'
 import { startApi } from '#test/support/api.ts'
-import { processBatch } from '#test/support/delivering.ts'
 import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { type Message, startInbox } from '#test/support/smtp/inbox.ts'
@@ -29,17 +28,11 @@ const fields = (given: object = {}) => ({ from: `News <news@${domain}>`, to: TO,
 async function send(t: Test, given: object | object[], environment = world) {
   const inbox = await startInbox(t)
   const work = openWork(t, environment, inbox.url)
-  const answer = await (Array.isArray(given) ? sendBatch(t, given) : post('/emails', given))
+  const answer = await post(Array.isArray(given) ? '/emails/batch' : '/emails', given)
   const ids = answer.data?.map(({ id }) => id) ?? [answer.id]
   await deliverEmails(work, ids)
   const messages = inbox.messages.toSorted((a, b) => (String(a.rcpt_to) < String(b.rcpt_to) ? 1 : -1))
   return { id: ids[0] as string, messages, parsed: await Promise.all(messages.map(read)) }
-}
-
-async function sendBatch(t: Test, batch: object[]) {
-  const answer = post('/emails/batch', batch)
-  await processBatch(openWork(t, world, 'capture'))
-  return answer
 }
 
 async function read({ raw, rcpt_to }: Message) {

@@ -2,7 +2,6 @@ import t from 'tap'
 import { newId } from '#lib/ids.ts'
 import { startApi } from '#test/support/api.ts'
 import { suppress } from '#test/support/database/states.ts'
-import { processBatch } from '#test/support/delivering.ts'
 import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { startInbox } from '#test/support/smtp/inbox.ts'
@@ -175,12 +174,11 @@ t.test('each email of a batch has its own topic', async t => {
   const wrong = await post('/emails/batch', [email({ to }), email({ to, topic_id: newId() })])
   shows(t, wrong, { status: 404, body: { message: 'emails[1]: Topic not found' } })
 
-  const answer = post(
+  const answer = await post(
     '/emails/batch',
     [open, closed, null].map(topic_id => email({ to, topic_id })),
   )
-  await processBatch(work)
-  const ids = (await answer).body.data.map(({ id }) => id)
+  const ids = answer.body.data.map(({ id }) => id)
   const outcomes = []
   for (const id of ids) outcomes.push([await dropped(id), await deliver(id)])
   t.strictSame(outcomes, [

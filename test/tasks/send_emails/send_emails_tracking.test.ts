@@ -4,7 +4,6 @@ import { createReadTokenKeys } from '#flows/process/token_keys.ts'
 import { TRACKED_RENDERER } from '#lib/contents/compile_content.ts'
 import { parseLinkToken, parseRecipientToken } from '#lib/tracking/tracking_tokens.ts'
 import { startApi } from '#test/support/api.ts'
-import { processBatch } from '#test/support/delivering.ts'
 import { deliverEmails, openWork } from '#test/support/sending.ts'
 import { shows } from '#test/support/shows.ts'
 import { type Message, startInbox } from '#test/support/smtp/inbox.ts'
@@ -153,12 +152,11 @@ t.test('links in shared content contain the id of the content', async t => {
   }
   t.equal(parsed[0]?.html.match(LINK)?.[0] === parsed[1]?.html.match(LINK)?.[0], false)
 
-  const batch = post(
+  const batch = await post(
     '/emails/batch',
     TO.map((to, n) => fields({ to, html: html.replaceAll('{{name}}', 'z'), track_clicks: n > 0, track_opens: true })),
   )
-  await processBatch(openWork(t, world, 'capture'))
-  const ids = (await batch).data.map(({ id }) => id)
+  const ids = batch.data.map(({ id }) => id)
   const sent = await deliver(t, ids)
   t.strictSame(
     sent.map(({ html }) => [tracksIn(html).pixel !== null, tracksIn(html).link?.url]),
