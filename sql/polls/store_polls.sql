@@ -1,5 +1,5 @@
 -- Stores the polls of accepted emails. Callers set the plans of the statements (sql/sending/accept/accept_emails.sql says why).
-CREATE FUNCTION store_polls(drafts draft[], judged judgement, accepted integer[], made_at timestamptz) RETURNS void
+CREATE FUNCTION store_polls(drafts draft[], judged judgement, made_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM unnest(drafts) AS d WHERE d.poll IS NOT NULL) THEN
@@ -9,6 +9,6 @@ BEGIN
   SELECT d.account_id, d.poll_id, judged.domain_ids[d.position + 1], d.id, d.poll ->> 'question', d.poll -> 'options',
     (d.poll ->> 'is_test')::boolean, made_at
   FROM unnest(drafts) AS d
-  WHERE d.poll IS NOT NULL AND d.position = ANY (accepted);
+  WHERE d.poll IS NOT NULL;
 END
 $$;

@@ -36,7 +36,7 @@ BEGIN
   RETURNING b.slice_size INTO size;
 
   IF cardinality(given) <= size THEN
-    PERFORM store_drafts(ARRAY(SELECT d FROM unnest(given) AS d WHERE d.position = ANY (kept)), judged, kept, now());
+    PERFORM store_drafts(ARRAY(SELECT d FROM unnest(given) AS d WHERE d.position = ANY (kept)), judged, now());
     UPDATE batches b SET state = 'done', stored = cardinality(kept), drafts = NULL WHERE b.account_id = account AND b.id = batch;
   ELSE
     UPDATE batches b SET drafts = open_batch.drafts, judgement = to_jsonb(judged) WHERE b.account_id = account AND b.id = batch;
@@ -77,7 +77,7 @@ BEGIN
   -- They were judged when the batch was opened; the worker that sends them checks later changes.
   PERFORM store_drafts(
     ARRAY(SELECT d FROM json_populate_recordset(NULL::draft, found_batch.drafts) AS d WHERE d.position = ANY (slice)),
-    jsonb_populate_record(NULL::judgement, found_batch.judgement), slice, found_batch.created_at
+    jsonb_populate_record(NULL::judgement, found_batch.judgement), found_batch.created_at
   );
   IF stored_now < cardinality(found_batch.positions) THEN
     UPDATE batches b SET stored = stored_now WHERE b.account_id = account AND b.id = batch;

@@ -60,9 +60,16 @@ BEGIN
   WHERE judged.faults[d.position + 1] IS NULL
     AND (d.key IS NULL OR d.id IN (SELECT (won.answer ->> 'id')::uuid FROM won));
 
-  -- 5. Store the debit, emails, deliveries and one job for all that are due.
+  -- 5. Store the debit, emails, deliveries and one job for all that are due. Nearly always all are accepted; then no list is
+  -- searched for each draft, which would take quadratic time.
+  IF cardinality(accepted) = cardinality(drafts) THEN
+    PERFORM debit_usage(coalesce(judged.decisions, '{}'));
+    PERFORM store_drafts(drafts, judged, now());
+    RETURN QUERY SELECT d.position, 'accepted', jsonb_build_object('id', d.id), NULL::integer, NULL::jsonb FROM unnest(drafts) AS d;
+    RETURN;
+  END IF;
   PERFORM debit_usage(ARRAY(SELECT q FROM unnest(judged.decisions) AS q WHERE q.position = ANY (accepted)));
-  PERFORM store_drafts(drafts, judged, accepted, now());
+  PERFORM store_drafts(ARRAY(SELECT d FROM unnest(drafts) AS d WHERE d.position = ANY (accepted)), judged, now());
 
   -- 6. Explain faults by what the debit has left.
   details := explain_faults(drafts, judged.faults, ARRAY(

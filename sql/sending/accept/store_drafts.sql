@@ -46,9 +46,9 @@ BEGIN
 END
 $$;
 
--- Stores the accepted drafts as emails created at that moment, with one job for all that are due. Callers set the plans
--- of the statements (accept_emails.sql says why).
-CREATE FUNCTION store_drafts(drafts draft[], judged judgement, accepted integer[], made_at timestamptz) RETURNS void
+-- Stores accepted drafts as emails created at that moment, with one job for all that are due. Callers set the plans of the
+-- statements (accept_emails.sql says why).
+CREATE FUNCTION store_drafts(drafts draft[], judged judgement, made_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   tracking constant jsonb := tracking_of(drafts, judged);
@@ -63,24 +63,22 @@ BEGIN
     d.scheduled_at, made_at, coalesce((decided -> d.position::text ->> 'quota_debit')::integer, 0),
     coalesce((decided -> d.position::text ->> 'credit_debit')::integer, 0)
   FROM unnest(drafts) AS d
-  CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status)
-  WHERE d.position = ANY (accepted);
+  CROSS JOIN LATERAL (SELECT CASE WHEN d.scheduled_at IS NULL THEN 'queued' ELSE 'scheduled' END) AS v(status);
 
-  PERFORM store_polls(drafts, judged, accepted, made_at);
+  PERFORM store_polls(drafts, judged, made_at);
   INSERT INTO email_contents (account_id, email_id, headers, html, text, content_id, variables, rendered_size, renderer,
     tracking, poll_id)
   SELECT d.account_id, d.id, d.headers, d.html, d.text, d.content_id, d.variables, d.rendered_size,
     CASE WHEN tracking ? d.position::text THEN greatest(tracked_renderer(), d.renderer) ELSE d.renderer END,
     (tracking ->> d.position::text)::smallint, d.poll_id
-  FROM unnest(drafts) AS d
-  WHERE d.position = ANY (accepted);
+  FROM unnest(drafts) AS d;
 
   -- Our Message-IDs begin with the id of the email, by which replies find it.
   IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE left(d.message_id, 36) <> d.id::text) THEN
     INSERT INTO kept_message_ids (account_id, message_id, email_id)
     SELECT d.account_id, lower(d.message_id), d.id
     FROM unnest(drafts) AS d
-    WHERE left(d.message_id, 36) <> d.id::text AND d.position = ANY (accepted);
+    WHERE left(d.message_id, 36) <> d.id::text;
   END IF;
 
   IF EXISTS (SELECT FROM unnest(drafts) AS d WHERE d.attachments <> '{}') THEN
@@ -90,8 +88,7 @@ BEGIN
       a.blob_id
     FROM unnest(drafts) AS d
     CROSS JOIN unnest(d.attachments) WITH ORDINALITY AS a(id, filename, content_type, content_disposition, content_id,
-      path, blob_id, position)
-    WHERE d.position = ANY (accepted);
+      path, blob_id, position);
   END IF;
 
   WITH stored AS (
@@ -105,7 +102,6 @@ BEGIN
     FROM unnest(drafts) AS d
     CROSS JOIN unnest(d.recipients) AS r
     CROSS JOIN LATERAL (SELECT CASE WHEN r.id = ANY (judged.dropped) THEN 'suppressed' ELSE 'queued' END) AS v(state)
-    WHERE d.position = ANY (accepted)
     RETURNING account_id, email_id, recipient, state, reason, next_at
   ), announced AS (
     INSERT INTO email_events (account_id, email_id, type, recipient, data)
@@ -119,7 +115,7 @@ BEGIN
     PERFORM count_metrics(ARRAY(
       SELECT ROW(d.account_id, d.id, judged.domain_ids[d.position + 1], d.campaign_id, now(), 'suppressed', 1)::metric_move
       FROM unnest(drafts) AS d CROSS JOIN unnest(d.recipients) AS r
-      WHERE d.position = ANY (accepted) AND r.id = ANY (judged.dropped)
+      WHERE r.id = ANY (judged.dropped)
     ));
   END IF;
 
@@ -135,7 +131,6 @@ BEGIN
           suppressed_data(d.account_id, r.recipient, unsent_reason(r.reserved, r.id = ANY (judged.unsubscribed)))
         FROM unnest(d.recipients) AS r WHERE r.id = ANY (judged.dropped)
       ) t
-      WHERE d.position = ANY (accepted)
     ));
   END IF;
 
