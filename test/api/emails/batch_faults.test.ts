@@ -17,10 +17,10 @@ t.teardown(() => worker.stop())
 
 const { api, proxy } = await startProxiedApi(t, world, account.key)
 
-/** Sends 60 emails that are together too long for one commit. */
-const send = () => {
+/** Sends 60 emails. With the default text they are together too long for one commit. */
+const send = (text = 'It is late. '.repeat(6_000)) => {
   const email = { from: `ann@${account.domain}`, to: 'bob@b.com', subject: 'Hi' }
-  const body = Array.from({ length: 60 }, (_, n) => ({ ...email, text: `${n} ${'It is late. '.repeat(6_000)}` }))
+  const body = Array.from({ length: 60 }, (_, n) => ({ ...email, text: `${n} ${text}` }))
   return api.request('POST', '/api/emails/batch', { body })
 }
 
@@ -45,6 +45,21 @@ for (const text of ['find_batch', 'close_batch']) {
       await pg.query('DROP FUNCTION dawdle CASCADE')
     })
   }
+}
+
+const count = async (): Promise<number> => (await pg.query('SELECT count(*)::int AS count FROM emails')).rows[0].count
+
+for (const [cut, expected, stored] of [
+  ['cutRequest', { status: 503, body: { name: 'sending_service_unavailable' } }, 0],
+  ['cutReply', { status: 200, body: { data: { length: 60 } } }, 60],
+] as const) {
+  t.test(`the result of a batch is read back if the connection is lost during its commit (${cut})`, async t => {
+    const before = await count()
+    const lost = proxy[cut]('COMMIT')
+    t.match(await send('Hi'), expected)
+    await lost
+    t.equal((await count()) - before, stored)
+  })
 }
 
 t.test('closeBatch waits for a slice without locking the usage of the account', async t => {
