@@ -8,7 +8,7 @@ import { waitUntil } from '#test/support/wait_until.ts'
 import { newAccount, openWorld } from '#test/support/world.ts'
 import { startWorker } from '#workers/worker.ts'
 
-const world = await openWorld(t, { BATCH_DEADLINE_MS: '500' })
+const world = await openWorld(t, { BATCH_DEADLINE_MS: '2000' })
 const account = await newAccount(world)
 const { pg } = world.pool
 await givePlan(world, account, { emails_per_day: 1000 })
@@ -35,7 +35,7 @@ for (const text of ['find_batch', 'close_batch']) {
   for (const cut of ['cutRequest', 'cutReply'] as const) {
     t.test(`a batch responds correctly if the connection is lost (${text}, ${cut})`, async t => {
       await pg.query(`
-        CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.6); RETURN NULL; END $$;
+        CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2.1); RETURN NULL; END $$;
         CREATE TRIGGER dawdle AFTER INSERT ON emails FOR EACH STATEMENT EXECUTE FUNCTION dawdle()`)
       const answer = send()
       const find = `SELECT FROM batches WHERE state = 'open'`
