@@ -38,8 +38,9 @@ export async function waitUntilSettled(deps: Dependencies, batch: OpenBatch): Pr
   }
 }
 
-async function wait({ pool, log }: Dependencies, batch: OpenBatch, news: Following): Promise<Batch | null> {
-  const helper = createHelper({ pool, log }, batch)
+async function wait(deps: Dependencies, batch: OpenBatch, news: Following): Promise<Batch | null> {
+  const { pool, log } = deps
+  const helper = createHelper(deps, batch)
   const end = performance.now() + batch.deadline_ms + GRACE_MS
 
   // Looks first: it may have been stored before it was followed.
@@ -60,7 +61,7 @@ async function wait({ pool, log }: Dependencies, batch: OpenBatch, news: Followi
 }
 
 /** Processes the batch here if it has made no progress since the last call. */
-function createHelper({ pool, log }: Pick<Dependencies, 'pool' | 'log'>, batch: BatchId) {
+function createHelper({ pool, log }: Dependencies, batch: BatchId) {
   let before: number | null = null
   let isHelping = false
   const process = async () => {

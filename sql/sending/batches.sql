@@ -15,7 +15,7 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_seqscan = o
 DECLARE
   given draft[] := ARRAY(SELECT d FROM json_populate_recordset(NULL::draft, drafts) AS d ORDER BY d.position);
   judged judgement;
-  kept integer[];
+  kept draft[];
   size integer;
 BEGIN
   judged := judge_drafts(given, lock_usage(ARRAY[account]), '{}');
@@ -23,20 +23,20 @@ BEGIN
   retry_after := (SELECT max(q.retry_after) FROM unnest(judged.decisions) AS q);
   details := to_jsonb(explain_faults(given, judged.faults,
     array_fill((SELECT sum(q.quota_debit)::integer FROM unnest(judged.decisions) AS q), ARRAY[cardinality(given)])));
-  kept := ARRAY(SELECT d.position FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL ORDER BY d.position);
+  kept := ARRAY(SELECT d FROM unnest(given) AS d WHERE judged.faults[d.position + 1] IS NULL);
   IF NOT is_permissive AND cardinality(kept) < cardinality(given) OR judged.faults && request_faults THEN
     RETURN;
   END IF;
 
   PERFORM debit_usage(ARRAY(SELECT q FROM unnest(judged.decisions) AS q));
-  UPDATE batches b SET positions = kept,
-    email_ids = ARRAY(SELECT d.id FROM unnest(given) AS d WHERE d.position = ANY (kept) ORDER BY d.position),
-    indexes = ARRAY(SELECT b.indexes[k.position + 1] FROM unnest(kept) AS k(position) ORDER BY k.position)
+  UPDATE batches b SET positions = ARRAY(SELECT d.position FROM unnest(kept) AS d),
+    email_ids = ARRAY(SELECT d.id FROM unnest(kept) AS d),
+    indexes = ARRAY(SELECT b.indexes[d.position + 1] FROM unnest(kept) AS d)
   WHERE b.account_id = account AND b.id = batch
   RETURNING b.slice_size INTO size;
 
   IF cardinality(given) <= size THEN
-    PERFORM store_drafts(ARRAY(SELECT d FROM unnest(given) AS d WHERE d.position = ANY (kept)), judged, now());
+    PERFORM store_drafts(kept, judged, now());
     UPDATE batches b SET state = 'done', stored = cardinality(kept), drafts = NULL WHERE b.account_id = account AND b.id = batch;
   ELSE
     UPDATE batches b SET drafts = open_batch.drafts, judgement = to_jsonb(judged) WHERE b.account_id = account AND b.id = batch;

@@ -27,6 +27,11 @@ const world = await openWorld(t)
 const { pool } = world
 const at = (mailbox: string) => `${mailbox}@${world.config.SIMULATOR_DOMAIN}`
 
+async function claimOne(): Promise<ClaimedDelivery> {
+  const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
+  return claimed as ClaimedDelivery
+}
+
 t.test('each outcome updates its figure, and the figures add up to the recipients', async t => {
   const account = await newAccount(world)
   const mailboxes = ['delivered', 'delivered+2', 'bounced', 'complained', 'suppressed']
@@ -140,8 +145,8 @@ t.test('a recipient counts once as delayed if the email of a retried campaign is
   const work = openWork(t, world, 'capture')
   const settle = async (outcome: 'deferred' | 'failed') => {
     await pool.pg.query('UPDATE deliveries SET next_at = now() WHERE account_id = $1', [account.id])
-    const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
-    await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), outcome, reason: 'x' }])
+    const claimed = await claimOne()
+    await settleDeliveries(pool, [{ ...claimed, outcome, reason: 'x' }])
   }
   const delayed = async () => {
     const query = 'SELECT sum(delivery_delayed)::integer AS delayed FROM email_metrics WHERE account_id = $1'
@@ -180,8 +185,7 @@ t.test('a complaint about mail in doubt counts it as sent', async t => {
   await addContacts(world, account, ['ann@b.com'])
   const campaign = await queueCampaign(world, account)
   await send_campaign(campaign, openWork(t, world, 'capture'))
-  const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
-  const delivery = claimed as ClaimedDelivery
+  const delivery = await claimOne()
   await settleDeliveries(pool, [{ ...delivery, outcome: 'in_doubt', reason: 'x', hold: true }])
   t.strictSame(await figuresOf(world, campaign), { recipients: 1, in_doubt: 1 })
   const none = { reason: 'Said so.', reply: null, class: null, bounce: null, suppression_id: newId() }
@@ -206,8 +210,8 @@ t.test('a retried recipient counts as sent only while its last email is accepted
   /** Settles the email as a worker does, and ends the run. */
   const settle = async (outcome: 'delivered' | 'failed' | 'bounced') => {
     await send_campaign(campaign, work)
-    const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
-    await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), outcome, reason: 'x' }])
+    const claimed = await claimOne()
+    await settleDeliveries(pool, [{ ...claimed, outcome, reason: 'x' }])
     await send_campaign(campaign, work)
   }
   await settle('delivered')
@@ -233,13 +237,12 @@ t.test('a recipient was sent a campaign when it was first accepted, and once', a
   const work = openWork(t, world, 'capture')
   const deliver = async (age: number) => {
     await send_campaign(campaign, work)
-    const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
-    const { id } = claimed as ClaimedDelivery
-    await pool.pg.query(`UPDATE deliveries SET updated_at = now() - interval '1 hour' WHERE id = $1`, [id])
+    const claimed = await claimOne()
+    await pool.pg.query(`UPDATE deliveries SET updated_at = now() - interval '1 hour' WHERE id = $1`, [claimed.id])
     const result = { outcome: 'delivered', reply: '250 OK', via: 'mx.b.com', age } as const
-    await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), ...result }])
+    await settleDeliveries(pool, [{ ...claimed, ...result }])
     await send_campaign(campaign, work)
-    return id
+    return claimed.id
   }
   const none = { reason: 'Said so.', reply: null, class: null, bounce: null, suppression_id: null }
   const report = { account_id: account.id, delivery_id: await deliver(1_800), outcome: 'failed', ...none } as const
@@ -279,10 +282,10 @@ t.test('mail of a campaign that is deleted meanwhile is settled without figures'
   await addContacts(world, account, ['ann@b.com'])
   const campaign = await queueCampaign(world, account)
   await send_campaign(campaign, openWork(t, world, 'capture'))
-  const [claimed] = await claimDeliveries(pool, { lease_owner: newId(), lease_seconds: 40, limit: 1 })
+  const claimed = await claimOne()
   await pool.pg.query('DELETE FROM campaigns WHERE id = $1', [campaign.campaign_id])
   const delivered = { outcome: 'delivered', reply: '250 OK', via: 'mx.b.com' } as const
-  t.equal((await settleDeliveries(pool, [{ ...(claimed as ClaimedDelivery), ...delivered }])).length, 1)
+  t.equal((await settleDeliveries(pool, [{ ...claimed, ...delivered }])).length, 1)
   t.strictSame(await figuresOf(world, campaign), {})
 })
 
